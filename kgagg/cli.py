@@ -1,0 +1,46 @@
+"""The `kgagg` command: one module of `kgagg.commands` for each verb."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from kgagg import __version__
+from kgagg.errors import InputError
+
+# Each module has `add_parser(verbs)`, which imports nothing heavy, and `run(args)`.
+VERBS = ("fetch",)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the argument parser with all verbs."""
+    top = argparse.ArgumentParser(
+        prog="kgagg", description="Apply and aggregate rules for knowledge graph completion."
+    )
+    top.add_argument("--version", action="version", version=f"kgagg {__version__}")
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for verb in VERBS:
+        module = importlib.import_module(f"kgagg.commands.{verb}")
+        module.add_parser(verbs).set_defaults(run=module.run)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return its exit code: 0 done, 2 wrong input, 1 anything else."""
+    args = parser().parse_args(arguments)
+    try:
+        args.run(args)
+        sys.stdout.flush()
+    except InputError as error:
+        print(f"kgagg: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("kgagg: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # the reader of our output went away (head, less): nothing is wrong
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

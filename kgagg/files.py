@@ -1,0 +1,122 @@
+"""Files: reading plain or compressed, writing whole or not at all, where the cache is."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from kgagg.errors import InputError
+
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+
+
+def cache_folder() -> Path:
+    """Return the per-user folder for downloads and compiled kernels (``KGAGG_CACHE`` moves it)."""
+    if folder := os.environ.get("KGAGG_CACHE"):
+        return Path(folder)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "kgagg"
+
+
+def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file for reading bytes, decompressing by its ending (.gz, .bz2, .xz, .zst).
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it may not be read.
+    """
+    path = Path(path)
+    try:
+        raw = path.open("rb")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder, expected a file") from None
+    except PermissionError:
+        raise InputError(f"{path}: may not be read") from None
+    match path.suffix:
+        case ".gz":
+            return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+        case ".bz2":
+            return cast(BinaryIO, bz2.BZ2File(raw))
+        case ".xz":
+            return cast(BinaryIO, lzma.LZMAFile(raw))
+        case ".zst":
+            import zstandard
+
+            reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+            return cast(BinaryIO, reader)
+    return raw
+
+
+def blocks(path: str | os.PathLike[str], size: int = 1 << 24) -> Iterator[bytes]:
+    """Read a plain or compressed file in blocks of `size` bytes.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or its compressed content is damaged.
+    """
+    import zstandard
+
+    with open_binary(path) as file:
+        while True:
+            try:
+                block = file.read(size)
+            except (EOFError, OSError, lzma.LZMAError, zstandard.ZstdError) as error:
+                raise InputError(f"{path}: damaged or truncated: {error}") from None
+            if not block:
+                return
+            yield block
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary name beside `path`, and move it to `path` when the block succeeds.
+
+    Nothing is left behind when the block fails; a file that was there before stays as it was.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
+    """Open `path` for writing UTF-8 text through `replacing`, compressing by its ending."""
+    path = Path(path)
+    with replacing(path) as temporary:
+        with contextlib.ExitStack() as stack:
+            match path.suffix:
+                case ".gz":
+                    text: IO[str] = gzip.open(temporary, "wt", encoding="utf-8")
+                case ".bz2":
+                    text = bz2.open(temporary, "wt", encoding="utf-8")
+                case ".xz":
+                    text = lzma.open(temporary, "wt", encoding="utf-8")
+                case ".zst":
+                    import zstandard
+
+                    text = zstandard.open(temporary, "wt", encoding="utf-8")
+                case _:
+                    text = temporary.open("w", encoding="utf-8", newline="\n")
+            stack.enter_context(text)
+            yield text
