@@ -17,6 +17,54 @@ def span(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+class StatusLine:
+    """One line that says how things stand: rewritten on a terminal, repeated seldom in a log.
+
+    Parameters
+    ----------
+    quiet : bool
+        Print nothing.
+    stream : text file, optional
+        Where to print; standard error by default.
+    """
+
+    def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._live = self._stream.isatty()
+        self._every = 0.1 if self._live else 10.0
+        self._quiet = quiet
+        self._start = self._last = time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._start
+
+    def due(self) -> bool:
+        """Tell whether it is time to show the line again."""
+        now = time.monotonic()
+        if now - self._last < self._every:
+            return False
+        self._last = now
+        return True
+
+    def show(self, text: str) -> None:
+        """Show `text` in place of what was there."""
+        self._write(f"\r\x1b[K{text}" if self._live else f"{text}\n")
+
+    def end(self, text: str) -> None:
+        """Show `text` for good; a log keeps it only if the work was not over in a moment."""
+        if self._live:
+            self._write(f"\r\x1b[K{text}\n")
+        elif self.elapsed >= self._every:
+            self._write(f"{text}\n")
+
+    def _write(self, text: str) -> None:
+        if not self._quiet:
+            self._stream.write(text)
+            self._stream.flush()
+
+
 class Progress:
     """Count work as it is done, with the rate and the time left.
 
@@ -44,19 +92,16 @@ class Progress:
         stream: TextIO | None = None,
     ) -> None:
         self.label, self.total, self.unit, self.done = label, total, unit, 0
-        self._stream = stream or sys.stderr
-        self._live = self._stream.isatty()
-        self._every = 0.1 if self._live else 10.0
-        self._quiet = quiet
-        self._start = self._last = time.monotonic()
+        self._line = StatusLine(quiet=quiet, stream=stream)
 
     def add(self, count: int = 1) -> None:
         """Count `count` more units as done."""
         self.done += count
-        now = time.monotonic()
-        if now - self._last >= self._every:
-            self._last = now
-            self._print(now - self._start)
+        if self._line.due():
+            text, rate = self._state()
+            if self.total is not None and rate:
+                text += f", {span((self.total - self.done) / rate)} left"
+            self._line.show(text)
 
     def __enter__(self) -> Progress:
         return self
@@ -67,26 +112,10 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        elapsed = time.monotonic() - self._start
-        if self._live or elapsed >= self._every:
-            self._print(elapsed, last=True)
+        self._line.end(f"{self._state()[0]}, {span(self._line.elapsed)}")
 
-    def _print(self, elapsed: float, *, last: bool = False) -> None:
-        if self._quiet:
-            return
+    def _state(self) -> tuple[str, float]:
+        elapsed = self._line.elapsed
         rate = self.done / elapsed if elapsed else 0.0
-        parts = [f"{self.label}: {self.done:,}"]
-        if self.total is not None:
-            parts[0] += f" of {self.total:,}"
-        parts[0] += f" {self.unit}"
-        parts.append(f"{rate:,.0f} {self.unit}/s")
-        if last:
-            parts.append(span(elapsed))
-        elif self.total is not None and rate:
-            parts.append(f"{span((self.total - self.done) / rate)} left")
-        line = ", ".join(parts)
-        if self._live:
-            self._stream.write(f"\r\x1b[K{line}" + ("\n" if last else ""))
-        else:
-            self._stream.write(line + "\n")
-        self._stream.flush()
+        total = "" if self.total is None else f" of {self.total:,}"
+        return f"{self.label}: {self.done:,}{total} {self.unit}, {rate:,.0f} {self.unit}/s", rate
