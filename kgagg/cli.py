@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from kgagg import __version__
-from kgagg.errors import InputError
+from kgagg.errors import Failed, InputError
 
 # Each module has `add_parser(verbs)`, which imports nothing heavy, and `run(args)`.
 VERBS = ("fetch",)
@@ -37,8 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"kgagg: error: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("kgagg: interrupted", file=sys.stderr)
+    except Failed as error:
+        print(f"kgagg: error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt as interrupt:
+        print(f"kgagg: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # the reader of our output went away (head, less): nothing is wrong

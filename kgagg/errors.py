@@ -1,4 +1,4 @@
-"""The one exception that means: the call or its input is wrong."""
+"""The exceptions that the command line tells in one line."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ class InputError(Exception):
 
     The command line prints the message alone and exits with code 2.
     """
+
+
+class Failed(Exception):
+    """What was asked for could not be done, though the call was right, told in one line.
+
+    The command line prints the message alone and exits with code 1.
+    """
+
+
+class Unavailable(Failed):
+    """Something outside cannot be had: a file that no source gave, a program that is not there."""
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
