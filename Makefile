@@ -1,0 +1,55 @@
+# make demo    set up, then run the small workflow: real data, tables, pictures
+# make test    set up, then every check that continuous integration runs
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+CORES ?= 2
+PIP := --quiet --no-compile --disable-pip-version-check
+
+.PHONY: demo test setup lint bench lock clean
+.DELETE_ON_ERROR:
+
+demo: setup
+	$(BIN)/snakemake --configfile config/demo.yaml --cores $(CORES)
+	@cat results/demo/statistics.md
+	@echo "Tables and pictures are in results/demo/"
+
+test: lint
+	$(BIN)/pytest -n $(CORES)
+
+setup: $(READY)
+
+# Everything that is installed is in the lock, with its hash; setuptools comes first, because it
+# builds what has no wheel.
+$(READY): envs/requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "kgagg needs Python 3.11 or newer; this is `$(PYTHON) --version 2>&1`. Try: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	@sed -n '/^setuptools==/,/[^\\]$$/p' envs/requirements.lock > .venv/setuptools.lock
+	@echo "Installing the locked packages (about a minute)"
+	@{ $(BIN)/pip install $(PIP) --require-hashes -r .venv/setuptools.lock && \
+	   $(BIN)/pip install $(PIP) --no-build-isolation --require-hashes -r envs/requirements.lock; } || { \
+	  echo "The packages could not be installed: is the package index (PyPI) reachable from here?" >&2; exit 1; }
+	@$(BIN)/pip install $(PIP) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/snakefmt --check --compact-diff Snakefile workflow
+	$(BIN)/snakemake --lint --configfile config/demo.yaml
+	$(BIN)/mypy
+
+bench: setup
+	set -e; for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file; done
+
+# Renew the lock after a change of the dependencies in pyproject.toml (any network place of a
+# package index is the user's, so none is written).
+lock: setup
+	$(BIN)/pip install $(PIP) pip-tools
+	CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe \
+	  --strip-extras --no-annotate --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+	  --extra workflow --extra dev --output-file envs/requirements.lock pyproject.toml
+
+clean:
+	rm -rf .venv .snakemake results/demo build *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
