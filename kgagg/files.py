@@ -78,6 +78,26 @@ def blocks(path: str | os.PathLike[str], size: int = 1 << 24) -> Iterator[bytes]
             yield block
 
 
+def line_blocks(path: str | os.PathLike[str], size: int = 1 << 24) -> Iterator[bytes]:
+    """Read a file in blocks of whole lines of about `size` bytes; every line is ended by a LF.
+
+    A byte order mark at the start is left out.
+    """
+    rest = b""
+    first = True
+    for block in blocks(path, size):
+        if first:
+            block, first = block.removeprefix(b"\xef\xbb\xbf"), False
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            yield rest + block[:cut]
+            rest = block[cut:]
+        else:
+            rest += block
+    if rest:
+        yield rest + b"\n"
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary name beside `path`, and move it to `path` when the block succeeds.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from kgagg import _triples
 from kgagg.arrays import open_arrays, save_arrays
 from kgagg.errors import InputError
-from kgagg.files import COMPRESSIONS, blocks
+from kgagg.files import COMPRESSIONS, line_blocks
 from kgagg.vocabulary import Interner, Vocabulary
 
 SPLITS = ("train", "valid", "test")
@@ -219,7 +218,7 @@ def _read_triples(
     state[_triples.LINE] = 1
     state[_triples.ENTITIES], state[_triples.RELATIONS] = entities.count, relations.count
     triples = np.empty((1 << 12, 3), np.int32)
-    for text in _whole_lines(path):
+    for text in line_blocks(path):
         content.update(text.replace(b"\r\n", b"\n"))
         _check_utf8(path, text, int(state[_triples.LINE]))
         buffer = np.frombuffer(bytearray(text), np.uint8)
@@ -255,23 +254,6 @@ _PROBLEMS = {
     _triples.COLUMNS: "expected three columns separated by tabs: head, relation, tail",
     _triples.EMPTY_NAME: "an empty name, expected head, relation and tail",
 }
-
-
-def _whole_lines(path: Path) -> Iterator[bytes]:
-    """Yield the content in blocks of whole lines, the last one ended if it was not."""
-    rest = b""
-    first = True
-    for block in blocks(path):
-        if first:
-            block, first = block.removeprefix(b"\xef\xbb\xbf"), False
-        cut = block.rfind(b"\n") + 1
-        if cut:
-            yield rest + block[:cut]
-            rest = block[cut:]
-        else:
-            rest += block
-    if rest:
-        yield rest + b"\n"
 
 
 def _check_utf8(path: Path, text: bytes, line: int) -> None:
