@@ -83,7 +83,7 @@ def obtain(
     Unavailable
         If no source gave the right content; nothing is left behind.
     """
-    path = cache_folder() / "files" / artifact.digest.replace(":", "-") / artifact.name
+    path = cache_path(artifact)
 
     def keep(file: Path, source: str) -> Path:
         check(file, artifact.digest, source)
@@ -105,6 +105,11 @@ def obtain(
             return keep(folder / artifact.name, str(folder / artifact.name))
         attempts = {source: partial(fetch, source) for source in artifact.sources}
         return first_of(artifact.name, attempts, offline=offline, quiet=quiet)
+
+
+def cache_path(artifact: Artifact) -> Path:
+    """Return where the cache keeps an artifact, whether it is there or not."""
+    return cache_folder() / "files" / artifact.digest.replace(":", "-") / artifact.name
 
 
 def mirror_folder(mirror: Path | None = None) -> Path | None:
