@@ -1,0 +1,16 @@
+"""Fixtures that several test modules share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data and rules: data/, rules/, rules/amie/."""
+    if not (folder := os.environ.get("KGAGG_TEST_DATA")):
+        pytest.skip("KGAGG_TEST_DATA is not set: it names the folder with data/ and rules/")
+    return Path(folder)
