@@ -92,7 +92,7 @@ def obtain(
         return path
 
     def fetch(source: str) -> Path:
-        with fetched(source, quiet=quiet) as file:
+        with fetched(source, offline=offline, quiet=quiet) as file:
             return keep(file, source)
 
     with alone(path.parent):
@@ -104,7 +104,7 @@ def obtain(
         if folder and (folder / artifact.name).is_file():
             return keep(folder / artifact.name, str(folder / artifact.name))
         attempts = {source: partial(fetch, source) for source in artifact.sources}
-        return first_of(artifact.name, attempts, offline=offline, quiet=quiet)
+        return first_of(artifact.name, attempts, quiet=quiet)
 
 
 def cache_path(artifact: Artifact) -> Path:
@@ -144,13 +144,9 @@ def check(path: Path, digest: str, source: str) -> None:
 
 
 def first_of(
-    what: str,
-    attempts: Mapping[str, Callable[[], Result]],
-    *,
-    offline: bool = False,
-    quiet: bool = False,
+    what: str, attempts: Mapping[str, Callable[[], Result]], *, quiet: bool = False
 ) -> Result:
-    """Return what the first attempt that succeeds returns.
+    """Return what the first attempt that succeeds returns, and tell what failed before it.
 
     A failure that may pass is tried again, but only after every other source: each round goes
     over the sources that are left, with a longer pause before it.
@@ -161,18 +157,14 @@ def first_of(
         The name of what is wanted.
     attempts : mapping from the name of a source to a function
         In the order to try.
-    offline : bool
-        Try none; also when ``KGAGG_OFFLINE`` is set.
     quiet : bool
-        Do not tell of failures before the last.
+        Print nothing.
 
     Raises
     ------
     Unavailable
         If all fail, naming each source and its failure.
     """
-    if offline or os.environ.get("KGAGG_OFFLINE", "0") not in ("", "0"):
-        raise Unavailable(f"{what}: not in the cache, and offline")
     failures: dict[str, str] = {}
     left = dict(attempts)
     for pause in PAUSES:
@@ -181,22 +173,27 @@ def first_of(
         time.sleep(pause)
         for source, attempt in list(left.items()):
             try:
-                return attempt()
+                result = attempt()
             except (InputError, Unavailable) as error:
+                failures[source] = str(error)
                 if not isinstance(error, _Interrupted):
                     del left[source]
-                if not quiet and source not in failures:
-                    print(f"{what}: {error}", file=sys.stderr)
-                failures[source] = str(error)
+                continue
+            if not quiet:
+                for failure in failures.values():
+                    print(f"{what}: passed over {failure}", file=sys.stderr)
+            return result
     raise Unavailable(f"{what}: no source gave it: {'; '.join(failures.values())}")
 
 
 @contextlib.contextmanager
-def fetched(source: str, *, quiet: bool = False) -> Iterator[Path]:
+def fetched(source: str, *, offline: bool = False, quiet: bool = False) -> Iterator[Path]:
     """Fetch a source (see `Artifact`) into a temporary file, which goes when the block ends.
 
     A download that breaks off leaves its part in the cache, and the next try resumes it.
     """
+    if offline or os.environ.get("KGAGG_OFFLINE", "0") not in ("", "0"):
+        raise Unavailable(f"{source}: not tried, offline")
     kind, _, arguments = source.partition(":")
     if kind == "pip":
         with tempfile.TemporaryDirectory(prefix="kgagg-") as folder:
