@@ -103,8 +103,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary name beside `path`, and move it to `path` when the block succeeds.
 
     Nothing is left behind when the block fails; a file that was there before stays as it was.
+    What is there and is no plain file, as /dev/stdout or a link, is written to as it is.
     """
     path = Path(path)
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        yield path
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
     os.close(handle)
