@@ -1,0 +1,54 @@
+"""``kgagg stats``: what is in a graph, beside what the paper reports."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_parser(verbs: Any) -> argparse.ArgumentParser:
+    """Add the parser of this verb."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        "stats",
+        help="count entities, relations and triples",
+        description="Print a table: entities and relations of the train split, triples of each "
+        "split, lines that a split repeats, triples that two splits share, test triples with a "
+        "name that train lacks, and whether the paper reports the same.",
+    )
+    parser.add_argument("data", nargs="+", metavar="DATA", help="a folder or a registered dataset")
+    parser.add_argument("--table", type=Path, metavar="FILE.md", help="also write the table here")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers here")
+    return parser
+
+
+def run(args: argparse.Namespace) -> None:
+    """Count each graph and print the table."""
+    import json
+
+    from kgagg.datasets import registry, statistics
+    from kgagg.files import writing
+    from kgagg.graph import Graph
+    from kgagg.report.tables import markdown
+
+    known = registry()
+    counts, rows = {}, []
+    for data in args.data:
+        name = Path(data).name
+        counts[name] = count = statistics(Graph.read(data))
+        title, paper = name, "-"
+        if name in known:
+            title = known[name].title
+            if reported := known[name].paper:
+                other = [key for key, value in reported.items() if count[key] != value]
+                paper = f"other {', '.join(other)}" if other else "same"
+        rows.append([title, *count.values(), paper])
+    table = markdown(["dataset", *next(iter(counts.values())), "paper"], rows)
+    print(table, end="")
+    if args.table:
+        with writing(args.table) as file:
+            file.write(table)
+    if args.json:
+        with writing(args.json) as file:
+            json.dump(counts, file, indent=2)
+            file.write("\n")
