@@ -1,0 +1,127 @@
+"""The console output of AMIE 3, from which the rules are picked.
+
+A rule is ``s  r  o  s  r  o   => s  r  o`` with two blanks between names, a tab, and its statistics
+in columns with tabs between. The header that names the columns may be glued to the end of another
+line; AMIE 3.5 spells and chooses the columns in its own way. Names may hold single blanks. All
+other lines are the log of the program. Atoms come in an order of their own, and inner variables
+have any name; `arrange` finds the path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kgagg.rules.shapes import Atom, Rule, Term, Unusable, X, Y, arrange
+
+# normalised names of the columns that are used, and the layout of AMIE 3.0
+_SUPPORT, _BODY, _PCA = ("positiveexamples", "support"), "bodysize", "pcabodysize"
+_LAYOUT = {"positiveexamples": 4, _BODY: 5, _PCA: 6, "functionalvariable": 7}
+HEADER = (
+    "Rule\tHead Coverage\tStd Confidence\tPCA Confidence\tPositive Examples\tBody size"
+    "\tPCA Body size\tFunctional variable"
+)
+
+_VARIABLE = re.compile(r"\?[a-z][a-z0-9]*")
+_COUNT = re.compile(r"\d{1,18}(?:[.,]0*)?")
+
+
+def is_rule(line: str) -> bool:
+    """Tell a rule from a line of the log, also if the rule's end is missing."""
+    return "   => " in line or line.startswith("?")
+
+
+class Header:
+    """Where the statistics are in a line, which the header of the file tells."""
+
+    def __init__(self) -> None:
+        self._columns = _LAYOUT
+
+    def read(self, line: str) -> bool:
+        """Take over the columns if `line` ends in a header; tell whether it does."""
+        names = [re.sub(r"[^a-z]", "", name.lower()) for name in line.split("\t")]
+        if len(names) < 4 or not names[0].endswith("rule") or "headcoverage" not in names:
+            return False
+        self._columns = {name: i for i, name in enumerate(names)}
+        return True
+
+    def statistics(self, columns: list[str]) -> tuple[int, int | None, int | None]:
+        """Return positive examples, body size and PCA body size; None for one not given."""
+        if len(columns) <= max(self._columns.values()):
+            raise Unusable("truncated", f"{len(columns)} columns, expected more")
+        support = next((self._columns[name] for name in _SUPPORT if name in self._columns), None)
+        if support is None:
+            raise Unusable("bad statistics", "the header names no column of positive examples")
+        correct = _count(columns[support])
+        if correct is None:
+            raise Unusable("bad statistics", f"{columns[support]!r}, expected a whole number")
+        sizes = [
+            _count(columns[self._columns[name]]) if name in self._columns else None
+            for name in (_BODY, _PCA)
+        ]
+        if any(size is not None and size < correct for size in sizes):
+            raise Unusable("bad statistics", f"{correct} positive examples of fewer predictions")
+        return correct, sizes[0], sizes[1]
+
+
+def _count(text: str) -> int | None:
+    """Read a whole number; None if it is negative or empty, by which AMIE says "not computed"."""
+    if text == "" or re.fullmatch(r"-1(?:[.,]0*)?", text):
+        return None
+    if not _COUNT.fullmatch(text):
+        raise Unusable("bad statistics", f"{text!r}, expected a whole number")
+    return int(re.split("[.,]", text)[0])
+
+
+def parse_line(line: str, header: Header) -> tuple[Rule, int, int | None, int | None]:
+    """Read one line with a rule.
+
+    Returns
+    -------
+    rule : Rule
+        The rule.
+    correct : int
+        Positive examples.
+    predicted, pca_predicted : int or None
+        Body size and PCA body size; None for one that the file does not give.
+
+    Raises
+    ------
+    Unusable
+        If the line is no rule that can be applied, and why.
+    """
+    columns = line.split("\t")
+    statistics = header.statistics(columns)
+    body, _, head = columns[0].partition(" => ")
+    body_atoms = list(_atoms(body))
+    head_atoms = list(_atoms(head))
+    if len(head_atoms) != 1:
+        raise Unusable("not a rule", f"{len(head_atoms)} atoms in the head, expected one")
+    ((relation, *ends),) = head_atoms
+    numbers: dict[str, int] = {}
+    terms: list[Term] = []
+    for end, number in zip(ends, (X, Y), strict=True):
+        is_variable = _VARIABLE.fullmatch(end)
+        terms.append(numbers.setdefault(end, number) if is_variable else end)
+    # a number that is not taken, also if the head has one variable only
+    atoms = [
+        Atom(
+            name,
+            *(
+                numbers.setdefault(end, len(numbers) + 2) if _VARIABLE.fullmatch(end) else end
+                for end in pair
+            ),
+        )
+        for name, *pair in body_atoms
+    ]
+    return arrange(Atom(relation, *terms), atoms), *statistics
+
+
+def _atoms(text: str) -> Iterator[tuple[str, str, str]]:
+    names = [name for name in re.split(" {2,}", text.strip(" ")) if name]
+    if any(re.match(r"\?[a-z][a-z0-9]*!=", name) for name in names):
+        raise Unusable("unsupported shape", "an inequality")
+    if len(names) % 3:
+        raise Unusable("not a rule", f"{len(names)} names, expected subject, relation, object")
+    for subject, relation, object_ in zip(names[::3], names[1::3], names[2::3], strict=True):
+        yield relation, subject, object_

@@ -1,0 +1,472 @@
+"""A rule set as columns: read from text of every dialect, mapped from its binary form."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgagg.arrays import is_arrays, open_arrays, save_arrays
+from kgagg.errors import InputError
+from kgagg.rules import _kernels, anyburl
+from kgagg.rules.confidence import TYPES, Confidence, types_of
+from kgagg.rules.reading import Problem, Reader, Report
+from kgagg.rules.shapes import BARE, GENERAL, ME, ME_ID, NONE_ID, SIDE, XX, Rule
+from kgagg.vocabulary import Vocabulary
+
+# the first six say what the rule is
+COLUMNS: dict[str, type] = {
+    "kind": np.uint8,
+    "flags": np.uint8,
+    "relation": np.int32,
+    "head_constant": np.int32,
+    "body_constant": np.int32,
+    "body": np.int32,
+    "predicted": np.int32,
+    "correct": np.int32,
+    "confidence": np.float64,
+    "line": np.int32,
+    "source": np.uint8,
+}
+_TABLES = ("body_ptr", "body_keys", "written_key", "written_ptr", "written_blob")
+_NAMES = ("blob", "offsets", "table")
+
+Path_ = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """Rules by descending confidence, ties in the order of the file: the row is the rule's rank.
+
+    Attributes
+    ----------
+    kind : uint8[rules]
+        `CYCLIC`, `CONSTANT`, `DANGLING`, `ZERO` or `GENERAL`.
+    flags : uint8[rules]
+        `SIDE` if the head's variable is Y; `XX` if the head is written h(X,X); and what is needed
+        to write the same text again (see `kgagg.rules.shapes`).
+    relation : int32[rules]
+        Relation of the head.
+    head_constant, body_constant : int32[rules]
+        Entities; `NONE_ID` (-1) for none, `ME_ID` (-2) for the reflexive token. A rule with the
+        token in its body never fires.
+    body : int32[rules]
+        The body, which rules share.
+    predicted, correct : int32[rules] or int64[rules]
+        Number of predictions and of correct ones, as the file says.
+    confidence : float64[rules]
+        See `Confidence`.
+    line : int32[rules]
+        Line of the file, from 1.
+    source : uint8[rules]
+        Position of the file in `sources`.
+    body_ptr : int64[bodies + 1]
+        The part of each body in `body_keys`.
+    body_keys : int32[...]
+        The step keys ``2 * relation + direction`` along the path, which starts at X for a cyclic
+        rule and at the variable of the head otherwise. For a `GENERAL` rule triples of relation,
+        subject and object, with X = 0, Y = 1, and 2 and 3 for inner variables; the bodies of
+        these rules come after all others.
+    written_key, written_ptr, written_blob : int64[n], int64[n + 1], uint8[...]
+        Text of the few lines that cannot be made again from the columns, by
+        ``source << 32 | line``, ascending.
+    entities, relations : Vocabulary
+        The names; those of the graph if there is one.
+    sources : tuple of str
+        The files.
+    settings : Confidence
+        What the confidence was computed with.
+    pca_predicted : int32[rules] or int64[rules], or None
+        AMIE's PCA body size, -1 for a rule that has none; None if no rule has one.
+    report : Report
+        What became of the lines of the files.
+    """
+
+    kind: np.ndarray
+    flags: np.ndarray
+    relation: np.ndarray
+    head_constant: np.ndarray
+    body_constant: np.ndarray
+    body: np.ndarray
+    predicted: np.ndarray
+    correct: np.ndarray
+    confidence: np.ndarray
+    line: np.ndarray
+    source: np.ndarray
+    body_ptr: np.ndarray
+    body_keys: np.ndarray
+    written_key: np.ndarray
+    written_ptr: np.ndarray
+    written_blob: np.ndarray
+    entities: Vocabulary
+    relations: Vocabulary
+    sources: tuple[str, ...]
+    settings: Confidence
+    pca_predicted: np.ndarray | None = None
+    report: Report = field(default_factory=Report)
+
+    @classmethod
+    def read(
+        cls,
+        paths: Path_ | Sequence[Path_],
+        vocabularies: tuple[Vocabulary, Vocabulary] | None = None,
+        confidence: Confidence | None = None,
+        *,
+        strict: bool = False,
+        threads: int | None = None,
+    ) -> RuleSet:
+        """Read rule files, which are merged, or one binary rule set.
+
+        Parameters
+        ----------
+        paths : path or sequence of paths
+            Text of AnyBURL, PyClause or AMIE, plain or compressed; or a binary rule set.
+        vocabularies : (Vocabulary, Vocabulary), optional
+            Entities and relations of the graph. Rules with other names cannot be used; without a
+            graph all names are taken.
+        confidence : Confidence, optional
+            How confidence is computed and which rules are dropped; no rule by default.
+        strict : bool
+            Raise InputError at the first line that cannot be used.
+        threads : int, optional
+            How many threads read; all cores by default.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be read, or is no rule file.
+        """
+        confidence = confidence or Confidence()
+        if isinstance(paths, str | os.PathLike):
+            paths = [paths]
+        files = [Path(path) for path in paths]
+        binary = [path for path in files if path.is_file() and is_arrays(path)]
+        if binary and len(files) > 1:
+            raise InputError(f"{binary[0]}: a binary rule set cannot be merged, expected text")
+        if binary:
+            return cls.open(binary[0], vocabularies).with_confidence(confidence)
+        if len(files) > 256:
+            raise InputError(f"{len(files)} rule files, expected at most 256")
+        reader = Reader(vocabularies, confidence, strict, threads or os.cpu_count() or 1)
+        for source, path in enumerate(files):
+            reader.read(path, source)
+        return cls.from_reader(reader, tuple(map(str, files)))
+
+    @classmethod
+    def from_reader(cls, reader: Reader, sources: tuple[str, ...]) -> RuleSet:
+        """Sort what `reader` has collected, each rule once."""
+        columns = {name: np.empty(0, kind) for name, kind in COLUMNS.items()}
+        for name in list(reader.columns):
+            # one column at a time, so that there is never a second copy of all of them
+            columns[name] = np.concatenate(reader.columns.pop(name))
+        paths, general = reader.bodies
+        columns["body"][columns["kind"] == GENERAL] += paths.count
+        first = _kernels.first_of_each(*(columns[name] for name in list(COLUMNS)[:6]))
+        reader.report.duplicates = int(len(first) - np.count_nonzero(first))
+        order = np.argsort(-columns["confidence"], kind="stable").astype(np.int32)
+        order = order[first[order]]
+        for name in columns:
+            columns[name] = columns[name][order]
+        texts = [text.encode() for _, text in reader.written]
+        names = [
+            names if isinstance(names, Vocabulary) else names.vocabulary()
+            for names in (reader.entities, reader.relations)
+        ]
+        body_sizes = np.concatenate([np.diff(x.offsets[: x.count + 1]) for x in reader.bodies])
+        body_keys = np.concatenate([x.blob[: x.offsets[x.count]] for x in reader.bodies])
+        return cls(
+            **columns,
+            body_ptr=np.concatenate([[0], np.cumsum(body_sizes // 4)]),
+            body_keys=body_keys.view(np.int32),
+            written_key=np.array([key for key, _ in reader.written], np.int64),
+            written_ptr=np.cumsum([0, *map(len, texts)], dtype=np.int64),
+            written_blob=np.frombuffer(bytearray(b"".join(texts)), np.uint8),
+            entities=names[0],
+            relations=names[1],
+            sources=sources,
+            settings=reader.confidence,
+            report=reader.report,
+        )
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @cached_property
+    def types(self) -> np.ndarray:
+        """Type of each rule as its position in `TYPES`: uint8[rules]."""
+        return types_of(self.kind, self.head_constant)
+
+    @cached_property
+    def length(self) -> np.ndarray:
+        """Number of atoms in the body of each rule: int32[rules]."""
+        keys = np.diff(self.body_ptr).astype(np.int32)[self.body]
+        return np.where(self.kind == GENERAL, keys // 3, keys)
+
+    def with_confidence(self, confidence: Confidence) -> RuleSet:
+        """Return the rules ranked by other settings, without those below its thresholds."""
+        if confidence == self.settings:
+            return self
+        predicted = self.predicted
+        if confidence.pca and self.pca_predicted is not None:
+            predicted = np.where(self.pca_predicted >= 0, self.pca_predicted, predicted)
+        keep = np.ones(len(self), bool)
+        report = dataclasses.replace(self.report, dropped=dict(self.report.dropped))
+        passes = confidence.kept(self.types, predicted, self.correct, self.length)
+        for name, passed in passes.items():
+            if failed := int(np.count_nonzero(keep & ~passed)):
+                report.dropped[name] = report.dropped.get(name, 0) + failed
+            keep &= passed
+        changes: dict[str, Any] = {"settings": confidence, "report": report}
+        values, order = self.confidence, np.flatnonzero(keep)
+        if not confidence.same_ranks(self.settings):
+            values = confidence.of(self.types, predicted, self.correct)
+            # rows with equal confidence come in the order of the files
+            order = order[np.lexsort((self.line[keep], self.source[keep], -values[keep]))]
+        elif keep.all():
+            return dataclasses.replace(self, **changes)
+        for name, column in self._columns().items():
+            changes[name] = (values if name == "confidence" else column)[order]
+        return dataclasses.replace(self, **changes)
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        if self.pca_predicted is not None:
+            columns["pca_predicted"] = self.pca_predicted
+        return columns
+
+    def rule(self, row: int) -> Rule:
+        """Return one rule with its names."""
+        first, last = self.body_ptr[self.body[row] : self.body[row] + 2]
+        keys = self.body_keys[first:last].tolist()
+        kind = int(self.kind[row])
+        path: tuple[tuple[str, int], ...] = ()
+        atoms: tuple[tuple[str, int, int], ...] = ()
+        if kind == GENERAL:
+            triples = zip(keys[::3], keys[1::3], keys[2::3], strict=True)
+            atoms = tuple((self.relations[r], subject, object_) for r, subject, object_ in triples)
+        else:
+            path = tuple((self.relations[key // 2], key % 2) for key in keys)
+        return Rule(
+            kind,
+            int(self.flags[row]),
+            self.relations[int(self.relation[row])],
+            self._entity(int(self.head_constant[row])),
+            self._entity(int(self.body_constant[row])),
+            path,
+            atoms,
+        )
+
+    def _entity(self, identifier: int) -> str | None:
+        if identifier in (NONE_ID, ME_ID):
+            return None if identifier == NONE_ID else ME
+        return self.entities[identifier]
+
+    def text(self, row: int) -> str:
+        """Return a rule as the text form of AnyBURL has it, without its statistics."""
+        written = self._written(row)
+        return anyburl.format_rule(self.rule(row)) if written is None else written.split("\t")[-1]
+
+    def text_line(self, row: int) -> str:
+        """Return the line of a rule in the text form of AnyBURL, byte by byte as it was read."""
+        written = self._written(row)
+        if written is not None:
+            return written
+        return anyburl.format_line(self.rule(row), int(self.predicted[row]), int(self.correct[row]))
+
+    def _written(self, row: int) -> str | None:
+        key = int(self.source[row]) << 32 | int(self.line[row])
+        found = int(np.searchsorted(self.written_key, key))
+        if found == len(self.written_key) or self.written_key[found] != key:
+            return None
+        first, last = self.written_ptr[found : found + 2]
+        return self.written_blob[first:last].tobytes().decode()
+
+    @cached_property
+    def file_order(self) -> np.ndarray:
+        """The rows in the order of the files: int64[rules]."""
+        return np.lexsort((self.line, self.source))
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of rules, as ``total`` and by type."""
+        by_type = np.bincount(self.types, minlength=len(TYPES)).tolist()
+        return {"total": len(self), **dict(zip(TYPES, by_type, strict=True))}
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of the rules with their ranks, statistics and confidence.
+
+        It depends on names, not on identifiers; and not on how or in which file a rule was
+        written.
+        """
+        digest = hashlib.sha256()
+        entities, relations = _ByUse(len(self.entities)), _ByUse(len(self.relations))
+        for column in (self.kind, self.flags & (SIDE | XX), relations(self.relation)):
+            digest.update(column.tobytes())
+        for column in (self.head_constant, self.body_constant):
+            digest.update(entities(column).tobytes())
+        bodies = _ByUse(len(self.body_ptr) - 1)
+        digest.update(bodies(self.body).tobytes())
+        sizes = np.diff(self.body_ptr)[bodies.order]
+        keys = _kernels.gather(self.body_keys, self.body_ptr, bodies.order)
+        is_general = np.repeat(bodies.order >= self._first_general, sizes)
+        digest.update(sizes.tobytes())
+        digest.update(_with_relations(keys, is_general, relations).tobytes())
+        for names, used in ((self.entities, entities), (self.relations, relations)):
+            digest.update(np.diff(names.offsets)[used.order].tobytes())
+            digest.update(_kernels.gather(names.blob, names.offsets, used.order).tobytes())
+        for column in (self.predicted, self.correct):
+            digest.update(column.astype(np.int64).tobytes())
+        digest.update(self.confidence.tobytes())
+        return digest.hexdigest()
+
+    @property
+    def _first_general(self) -> int:
+        """The first body that is not a path."""
+        general = self.body[self.kind == GENERAL]
+        return int(general.min(initial=len(self.body_ptr) - 1))
+
+    def save(self, path: Path_) -> None:
+        """Write the binary form."""
+        arrays = self._columns() | {name: getattr(self, name) for name in _TABLES}
+        for kind in ("entities", "relations"):
+            names = getattr(self, kind)
+            arrays |= {f"{kind}.{part}": getattr(names, part) for part in _NAMES}
+        meta = {
+            "digest": self.digest,
+            "sources": self.sources,
+            "settings": self.settings.to_json(),
+            "report": dataclasses.asdict(self.report),
+        }
+        save_arrays(Path(path), "rule set", meta, arrays)
+
+    @classmethod
+    def open(
+        cls, path: Path_, vocabularies: tuple[Vocabulary, Vocabulary] | None = None
+    ) -> RuleSet:
+        """Map the binary form; nothing is read before it is used.
+
+        With the vocabularies of another graph than the one for which it was made, the names are
+        translated, which reads the columns; rules with unknown names are left out and counted.
+        """
+        meta, arrays = open_arrays(Path(path), "rule set")
+        names = [
+            Vocabulary(*(arrays.pop(f"{kind}.{part}") for part in _NAMES))
+            for kind in ("entities", "relations")
+        ]
+        report = meta["report"]
+        report["unusable"] = {name: Problem(**x) for name, x in report["unusable"].items()}
+        rules = cls(
+            **arrays,
+            entities=names[0],
+            relations=names[1],
+            sources=tuple(meta["sources"]),
+            settings=Confidence.from_json(meta["settings"]),
+            report=Report(**report),
+        )
+        if vocabularies is not None:
+            rules = rules._translated(*vocabularies)
+        if rules.entities is names[0] and rules.relations is names[1]:
+            rules.__dict__["digest"] = meta["digest"]
+        return rules
+
+    def _translated(self, entities: Vocabulary, relations: Vocabulary) -> RuleSet:
+        """Return the rules with the identifiers of other vocabularies."""
+        if _same(self.entities, entities) and _same(self.relations, relations):
+            return self
+        known_relation = _translation(self.relations, relations)
+        known_entity = _translation(self.entities, entities)
+        sizes = np.diff(self.body_ptr)
+        is_general = np.repeat(np.arange(len(sizes)) >= self._first_general, sizes)
+        keys = _with_relations(self.body_keys, is_general, lambda x: known_relation[x])
+        bad_keys = np.flatnonzero(keys < 0)
+        bad_body = np.zeros(len(sizes), bool)
+        bad_body[np.searchsorted(self.body_ptr, bad_keys, side="right") - 1] = True
+        relation = known_relation[self.relation]
+        constants = [
+            np.where(column < 0, column, known_entity[column])
+            for column in (self.head_constant, self.body_constant)
+        ]
+        unknown = {
+            "unknown relation": (relation < 0) | bad_body[self.body],
+            "unknown entity": np.logical_or(
+                *(
+                    (column >= 0) & (new < 0)
+                    for column, new in zip(
+                        (self.head_constant, self.body_constant), constants, strict=True
+                    )
+                )
+            ),
+        }
+        report = dataclasses.replace(self.report, unusable=dict(self.report.unusable))
+        keep = np.ones(len(self), bool)
+        for reason, rows in unknown.items():
+            rows &= keep
+            keep &= ~rows
+            if rows.any():
+                found = np.flatnonzero(rows)
+                row = found[np.lexsort((self.line[found], self.source[found]))[0]]
+                place = f"{self.sources[self.source[row]]}:{self.line[row]}"
+                first = f"{place}: {reason} in {self.text(int(row))!r}"
+                report.unusable[reason] = Problem(len(found), first)
+        changes = self._columns() | {
+            "relation": relation,
+            "head_constant": constants[0],
+            "body_constant": constants[1],
+        }
+        return dataclasses.replace(
+            self,
+            **{name: column[keep] for name, column in changes.items()},
+            body_keys=keys,
+            entities=entities,
+            relations=relations,
+            report=report,
+        )
+
+
+class _ByUse:
+    """Number identifiers in the order in which they are first used."""
+
+    def __init__(self, size: int) -> None:
+        self._numbers = np.full(size, -1, np.int32)
+        self._order = np.empty(size, np.int32)
+        self._count = 0
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        numbers, self._count = _kernels.number_by_use(
+            np.ascontiguousarray(values), self._numbers, self._order, self._count
+        )
+        return np.asarray(numbers)
+
+    @property
+    def order(self) -> np.ndarray:
+        return self._order[: self._count]
+
+
+def _with_relations(
+    keys: np.ndarray, is_general: np.ndarray, change: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Return the keys of bodies with other relations; a key becomes negative if its relation is."""
+    result = keys.copy()
+    result[~is_general] = 2 * change(keys[~is_general] >> 1) + (keys[~is_general] & 1)
+    triples = keys[is_general]
+    triples[::3] = change(triples[::3])
+    result[is_general] = triples
+    return result
+
+
+def _translation(names: Vocabulary, others: Vocabulary) -> np.ndarray:
+    """Return the identifier of each name in another vocabulary, -1 for none: int32[names]."""
+    result = np.empty(len(names), np.int32)
+    _kernels.translate(names.blob, names.offsets, others.blob, others.offsets, others.table, result)
+    return result
+
+
+def _same(names: Vocabulary, others: Vocabulary) -> bool:
+    return np.array_equal(names.offsets, others.offsets) and np.array_equal(names.blob, others.blob)
