@@ -84,6 +84,11 @@ class Dataset:
         """A short digest of the content of all splits."""
         return hashlib.sha256(" ".join(self.splits.values()).encode()).hexdigest()[:16]
 
+    @property
+    def folder(self) -> Path:
+        """Where the cache keeps it, whether it is there or not."""
+        return cache_folder() / "datasets" / f"{self.name}-{self.key}"
+
 
 def registry() -> dict[str, Dataset]:
     """Read the registered datasets: the package's, then those of the file ``KGAGG_DATASETS``.
@@ -140,7 +145,7 @@ def fetch(
     Unavailable
         If no source gave the right content; nothing is left behind.
     """
-    folder = cache_folder() / "datasets" / f"{dataset.name}-{dataset.key}"
+    folder = dataset.folder
 
     def fill(source: Source) -> Path:
         with tempfile.TemporaryDirectory(dir=folder) as name:

@@ -1,0 +1,1 @@
+"""Mining rules: AnyBURL and AMIE3 over Java."""

@@ -1,0 +1,113 @@
+"""The record beside each mined file: what was run, on what, and what came out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kgagg import __version__
+from kgagg.files import COMPRESSIONS, blocks, writing
+from kgagg.mining.runner import Log, Run
+from kgagg.mining.setup import Setup
+
+
+@dataclass(frozen=True)
+class Mined:
+    """One run of a miner, as the record tells it.
+
+    Attributes
+    ----------
+    command : sequence of str
+        Program and arguments.
+    run : Run
+        What became of it.
+    log : Log
+        What its log told.
+    """
+
+    command: Sequence[str]
+    run: Run
+    log: Log
+
+
+def beside(path: Path, ending: str) -> Path:
+    """Return the file beside `path` with `ending` appended: its record, its log."""
+    return path.with_name(path.name + ending)
+
+
+def variant(path: Path, mark: str) -> Path:
+    """Return `path` with `mark` in its stem: ``wnrr.rules.xz`` gives ``wnrr-100.rules.xz``."""
+    packed = path.suffix if path.suffix in COMPRESSIONS else ""
+    bare = path.with_name(path.name.removesuffix(packed))
+    return bare.with_name(f"{bare.stem}-{mark}{bare.suffix}{packed}")
+
+
+def write_record(
+    path: Path, setup: Setup, runs: Iterable[Mined], *, complete: bool, **more: Any
+) -> dict[str, Any]:
+    """Write ``PATH.json`` beside the mined file `path`, and return what it says.
+
+    Parameters
+    ----------
+    path : Path
+        The mined file.
+    setup : Setup
+        What the miner ran with.
+    runs : iterable of Mined
+        The runs that made the file.
+    complete : bool
+        Whether the miner finished this file.
+    **more
+        The miner's own settings.
+    """
+    from kgagg.rules import RuleSet
+
+    rules = RuleSet.read(path)
+    record = {
+        "file": path.name,
+        "complete": complete,
+        "rules": rules.counts(),
+        "digest": f"sha256:{canonical_digest(path)}",
+        "data": {"name": setup.data, "digest": setup.graph.digest, "train": len(setup.graph.train)},
+        "jar": {"name": setup.jar.name, "digest": setup.jar.digest},
+        "java": setup.java.version,
+        "kgagg": __version__,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "threads": setup.threads,
+        "heap_mb": setup.heap,
+        **more,
+        "runs": [
+            {
+                "command": list(mined.command),
+                "seconds": round(mined.run.seconds, 2),
+                "peak_memory_mb": mined.run.peak_memory >> 20,
+                "exit_code": mined.run.status,
+                "cause": mined.run.cause,
+                "rules": mined.log.rules,
+            }
+            for mined in runs
+        ],
+    }
+    with writing(beside(path, ".json")) as file:
+        json.dump(record, file, indent=2, ensure_ascii=False)
+        file.write("\n")
+    return record
+
+
+def rule_lines(path: Path) -> list[bytes]:
+    """Return the lines of a mined file that hold rules."""
+    text = b"".join(blocks(path))
+    return [line for line in text.split(b"\n") if b" <= " in line or b" => " in line]
+
+
+def canonical_digest(path: Path) -> str:
+    """Return the sha256 of the rules of a mined file, sorted: the order of a file means nothing."""
+    digest = hashlib.sha256()
+    for line in sorted(rule_lines(path)):
+        digest.update(line + b"\n")
+    return digest.hexdigest()
