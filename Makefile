@@ -5,12 +5,14 @@ BIN := .venv/bin
 READY := .venv/ready
 CORES ?= 2
 PIP := --quiet --no-compile --disable-pip-version-check
+# snakefmt looks for shfmt on the path
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: demo test setup lint bench lock clean
 .DELETE_ON_ERROR:
 
 demo: setup
-	$(BIN)/snakemake --configfile config/demo.yaml --cores $(CORES)
+	$(BIN)/snakemake --configfile config/demo.yaml --cores $(CORES) --quiet host reason rules
 	@cat results/demo/statistics.md
 	@echo "Tables and pictures are in results/demo/"
 

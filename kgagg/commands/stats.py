@@ -19,6 +19,9 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     parser.add_argument("data", nargs="+", metavar="DATA", help="a folder or a registered dataset")
     parser.add_argument("--table", type=Path, metavar="FILE.md", help="also write the table here")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers here")
+    parser.add_argument(
+        "--picture", type=Path, metavar="FILE.svg", help="draw how the degrees are distributed"
+    )
     return parser
 
 
@@ -32,16 +35,19 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.report.tables import markdown
 
     known = registry()
-    counts, rows = {}, []
+    graphs, counts = {}, {}
+    rows: list[list[str | int]] = []
     for data in args.data:
-        name = Path(data).name
-        counts[name] = count = statistics(Graph.read(data))
+        name = Path(data).resolve().name
+        graph = Graph.read(data)
+        counts[name] = count = statistics(graph)
         title, paper = name, "-"
         if name in known:
             title = known[name].title
             if reported := known[name].paper:
                 other = [key for key, value in reported.items() if count[key] != value]
                 paper = f"other {', '.join(other)}" if other else "same"
+        graphs[title] = graph
         rows.append([title, *count.values(), paper])
     table = markdown(["dataset", *next(iter(counts.values())), "paper"], rows)
     print(table, end="")
@@ -52,3 +58,7 @@ def run(args: argparse.Namespace) -> None:
         with writing(args.json) as file:
             json.dump(counts, file, indent=2)
             file.write("\n")
+    if args.picture:
+        from kgagg.report.plots import degrees
+
+        degrees(graphs, args.picture)
