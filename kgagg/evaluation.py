@@ -17,6 +17,7 @@ as 0 under every policy.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import os
 from collections.abc import Iterator, Sequence
@@ -59,6 +60,16 @@ class Ranks:
     strategies: tuple[str, ...]
     optimistic: np.ndarray
     pessimistic: np.ndarray
+
+    def joined(self, *others: Ranks) -> Ranks:
+        """Return these ranks with those of `others`: more strategies for the same triples."""
+        parts = (self, *others)
+        return dataclasses.replace(
+            self,
+            strategies=tuple(name for part in parts for name in part.strategies),
+            optimistic=np.concatenate([part.optimistic for part in parts]),
+            pessimistic=np.concatenate([part.pessimistic for part in parts]),
+        )
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a parquet file: one row for each triple, direction and strategy.

@@ -21,7 +21,7 @@ import numpy as np
 
 from kgagg.errors import InputError
 from kgagg.evaluation import Ranks
-from kgagg.files import blocks, writing
+from kgagg.files import line_blocks, writing
 from kgagg.graph import Adjacency
 from kgagg.vocabulary import Vocabulary
 
@@ -112,15 +112,8 @@ def read_rankings(
 
 def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     """Read the lines that are not empty, with their numbers."""
-
-    def split() -> Iterator[bytes]:
-        rest = b""
-        for block in blocks(path):
-            *whole, rest = (rest + block).split(b"\n")
-            yield from whole
-        yield rest
-
-    for number, line in enumerate(split(), start=1):
+    lines = (line for block in line_blocks(path) for line in block.split(b"\n")[:-1])
+    for number, line in enumerate(lines, start=1):
         try:
             text = line.decode().rstrip("\r")
         except UnicodeDecodeError:

@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# the first call of a kernel may compile it, which says nothing about the code
+settings.register_profile("kgagg", deadline=None)
+settings.load_profile("kgagg")
 
 
 @pytest.fixture(scope="session")

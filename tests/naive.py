@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 # --- evaluation --------------------------------------------------------------------------------
@@ -40,3 +41,29 @@ def sign_flip_p(differences: Sequence[float]) -> float:
         for signs in itertools.product([-1, 1], repeat=len(differences))
     ]
     return sum(s >= observed - 1e-9 for s in sums) / len(sums)
+
+
+# --- aggregation -------------------------------------------------------------------------------
+
+
+def max_plus(rules: Sequence[int]) -> list[int]:
+    """A list that compares as MAX+ does; rules are numbered by descending confidence.
+
+    Of two lists with a common beginning the longer one is greater.
+    """
+    return [-r for r in sorted(rules)]
+
+
+def aggregate(name: str, rules: Sequence[int], confidence: Sequence[float]) -> float:
+    """Score of a candidate that these rules predict, by the formula of the strategy."""
+    p = [confidence[r] for r in sorted(rules)]
+    if name == "max":
+        return p[0]
+    if name == "noisy-or":
+        return 1 - math.prod(1 - c for c in p)
+    if name.startswith("noisy-or-top-"):
+        return 1 - math.prod(1 - c for c in p[: int(name.removeprefix("noisy-or-top-"))])
+    if name == "log-odds":
+        return sum(math.log(c / (1 - c)) for c in p)
+    assert name == "mean"
+    return sum(p) / len(p)

@@ -1,0 +1,26 @@
+"""Aggregation: from the rules that predict a candidate to one score.
+
+Importing a module registers its strategies; a new strategy is one module more in this list.
+"""
+
+from kgagg.aggregation import contrast, maximum, noisy_or
+from kgagg.aggregation.registry import (
+    Strategy,
+    best_rules,
+    register,
+    registered,
+    score,
+    strategy,
+)
+
+__all__ = [
+    "Strategy",
+    "best_rules",
+    "contrast",
+    "maximum",
+    "noisy_or",
+    "register",
+    "registered",
+    "score",
+    "strategy",
+]

@@ -1,0 +1,47 @@
+"""Strategies that the paper argues against: they read all rules of a candidate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgagg.aggregation import _kernels
+from kgagg.aggregation.registry import Strategy, register
+from kgagg.engine.firings import Firings
+
+
+def _sums(firings: Firings, value: np.ndarray) -> np.ndarray:
+    """Sum a value of each kept rule by candidate: float64[candidates]."""
+    everything = np.array([np.iinfo(np.int64).max // 2])
+    return np.asarray(_kernels.top_sums(firings.rule_ptr, value, everything)[0])
+
+
+@register("log-odds")
+class LogOdds(Strategy):
+    """The sum of ``ln(conf / (1 - conf))`` over all rules (appendix D).
+
+    The marginal of the candidate in a Markov logic network with observed bodies is the sigmoid of
+    this sum, when each rule counts once however many groundings it has. A rule below 0.5 is a vote
+    against the candidate it predicts, which is why the paper expects little of it. Confidences are
+    kept away from 0 and 1 by 1e-9.
+    """
+
+    name = "log-odds"
+    best = 0
+
+    def score(self, firings: Firings) -> np.ndarray:
+        """Return the summed log odds of each candidate."""
+        confidence = np.clip(firings.confidence[firings.rules], 1e-9, 1 - 1e-9)
+        return _sums(firings, np.log(confidence) - np.log1p(-confidence))
+
+
+@register("mean")
+class Mean(Strategy):
+    """The mean confidence of all rules: further evidence can lower the score."""
+
+    name = "mean"
+    best = 0
+
+    def score(self, firings: Firings) -> np.ndarray:
+        """Return the mean confidence of each candidate."""
+        total = _sums(firings, firings.confidence[firings.rules])
+        return np.asarray(total / firings.count)

@@ -1,0 +1,90 @@
+"""From scores to the ranks of targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from kgagg.aggregation import _kernels
+from kgagg.aggregation.registry import Strategy, score
+from kgagg.engine.firings import Firings
+from kgagg.evaluation import Ranks
+from kgagg.vocabulary import Vocabulary
+
+
+def rank_targets(
+    firings: Firings, scores: np.ndarray, priority: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rank the targets of queries among their candidates, without the query's other targets.
+
+    Parameters
+    ----------
+    firings : Firings
+    scores : float64[strategies, candidates]
+    priority : int32[entities], optional
+        Breaks ties: the lower one first (see `frequency_priority`). By default nothing does.
+
+    Returns
+    -------
+    optimistic, pessimistic : int32[strategies, targets]
+        0 for a target that is no candidate.
+    """
+    queries = firings.queries
+    ranks = _kernels.rank_targets(
+        firings.query_ptr,
+        firings.candidate,
+        scores,
+        queries.target_ptr,
+        queries.target,
+        np.empty(0, np.int32) if priority is None else priority,
+    )
+    return ranks[0], ranks[1]
+
+
+def frequency_priority(train: np.ndarray, entities: int) -> np.ndarray:
+    """Return PyClause's order of tied candidates: frequent in train first, then by number.
+
+    Parameters
+    ----------
+    train : int32[n, 3]
+    entities : int
+
+    Returns
+    -------
+    int32[entities]
+    """
+    frequency = np.bincount(train[:, [0, 2]].ravel(), minlength=entities)
+    priority = np.empty(entities, np.int32)
+    priority[np.argsort(-frequency, kind="stable")] = np.arange(entities)
+    return priority
+
+
+def rank_all(
+    chunks: Iterable[Firings],
+    strategies: Sequence[Strategy],
+    triples: np.ndarray,
+    entities: Vocabulary,
+    relations: Vocabulary,
+    priority: np.ndarray | None = None,
+) -> Ranks:
+    """Rank the targets of all queries made from `triples`, chunk by chunk.
+
+    Parameters
+    ----------
+    chunks : iterable of Firings
+        Together they answer ``Queries.from_triples(triples)``.
+    strategies : sequence of Strategy
+    triples : int32[n, 3]
+    entities, relations : Vocabulary
+    priority : int32[entities], optional
+        See `rank_targets`.
+    """
+    ranks = np.zeros((2, len(strategies), len(triples), 2), np.int32)
+    for firings in chunks:
+        queries = firings.queries
+        direction = np.repeat(queries.direction, np.diff(queries.target_ptr))
+        found = rank_targets(firings, score(firings, strategies), priority)
+        for rank, part in zip(ranks, found, strict=True):
+            rank[:, queries.triple, direction] = part
+    return Ranks(entities, relations, triples, tuple(s.name for s in strategies), *ranks)
