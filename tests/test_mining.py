@@ -269,6 +269,19 @@ def test_amie_takes_its_own_options(mine: Callable[..., tuple[int, Path]]) -> No
     assert command[-7:] == ["train.txt", "-maxad", "3", "-mins", "7", "-nc", "2"]
 
 
+def test_the_paper_preset_on_real_output(
+    mine: Callable[..., tuple[int, Path]], shared_data: Path
+) -> None:
+    text = f"""
+    name = "A" if "-const" in sys.argv else "B"
+    print(open(f"{shared_data}/rules/amie/amie3-v3.0.{{name}}.wnrr.txt").read(), end="")
+    """
+    code, out = mine("amie", text, "--preset", "paper")
+    assert code == 0
+    assert [run["rules"] for run in record(out)["runs"]] == [1061, 1889]
+    assert record(out)["rules"]["total"] == len(out.read_text().splitlines()) - 1 == 2932
+
+
 @pytest.mark.parametrize("name", ["A.nations", "A.umls", "A.wnrr", "B.wnrr", "B.umls"])
 def test_amie_log_on_real_output(name: str, shared_data: Path) -> None:
     log = AMIELog()
@@ -328,7 +341,7 @@ def test_signals_end_the_children_and_keep_snapshots(
     process.send_signal(number)
     _, message = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert "interrupted" in message
+    assert f"interrupted by {number.name}" in message
     assert "kept mined-1.rules" in message
     assert variant(out, "1").exists()
     assert not any(map(alive, pids(log)))

@@ -110,7 +110,7 @@ def _jars() -> Iterator[str]:
         else:
             yield (
                 f"{name}: missing, and no digest is known; get it with: "
-                f"kgagg mine {jar.dialect} --jar {name} --unverified-jar, or from {source}"
+                f"kgagg mine {jar.dialect} DATA --out FILE --jar {name} --unverified-jar ({source})"
             )
 
 

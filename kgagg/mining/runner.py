@@ -113,9 +113,10 @@ def run(
         Show no progress.
     """
     line, of = StatusLine(quiet=quiet), f" of {span(budget)}" if budget else ""
-    cause, interrupted = None, False
-    with _signals_interrupt(), log_file.open("ab") as output, log_file.open("rb") as tail:
+    cause = ended = None
+    with _signals() as received, log_file.open("ab") as output, log_file.open("rb") as tail:
         tail.seek(0, os.SEEK_END)
+        lines = _Lines(tail)
         child = subprocess.Popen(
             command,
             cwd=folder,
@@ -124,25 +125,23 @@ def run(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        ended, lines = None, _lines(tail)
         try:
-            while cause is None:
+            while ended is None and cause is None:
+                time.sleep(POLL)
                 ended = _reap(child)
                 cause = _read(log, lines)
-                if ended is not None:
-                    break
-                if cause is None and timeout is not None and line.elapsed > timeout:
-                    cause = f"stopped: still running after {span(timeout)}"
+                if received:
+                    cause = f"interrupted by {received[0].name}"
+                elif timeout is not None and line.elapsed > timeout:
+                    cause = cause or f"stopped: still running after {span(timeout)}"
                 if line.due():
                     line.show(f"{label}: {span(line.elapsed)}{of}, {log.rules:,} rules so far")
-                time.sleep(POLL)
-        except KeyboardInterrupt as interrupt:
-            cause, interrupted = str(interrupt) or "interrupted", True
         finally:
             ended = _end(child, ended)
         _read(log, lines)
     line.end(f"{label}: {span(line.elapsed)}, {log.rules:,} rules")
     status, peak = ended
+    interrupted = bool(received)
     if cause is None and status < 0:
         cause = f"killed by {signal.Signals(-status).name}"
         if status == -signal.SIGKILL:
@@ -161,22 +160,22 @@ def failure(
     return KeyboardInterrupt(message) if run.interrupted else Failed(message)
 
 
-def _lines(tail: BinaryIO) -> Iterator[str | None]:
-    """Yield the lines of a growing file, and None when there is no further whole line yet."""
-    rest = b""
-    while True:
-        *lines, rest = (rest + tail.read()).split(b"\n")
-        for line in lines:
-            yield line.decode("utf-8", "replace").rstrip("\r")
-        yield None
+class _Lines:
+    """The lines of a growing file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._rest = file, b""
+
+    def new(self) -> list[str]:
+        """Return the lines that have been completed since the last call."""
+        *lines, self._rest = (self._rest + self._file.read()).split(b"\n")
+        return [line.decode("utf-8", "replace").rstrip("\r") for line in lines]
 
 
-def _read(log: Log, lines: Iterator[str | None]) -> str | None:
+def _read(log: Log, lines: _Lines) -> str | None:
     """Give `log` the new lines; return its first reason to stop."""
-    cause = None
-    while (text := next(lines)) is not None:
-        cause = cause or log.read(text)
-    return cause
+    causes = [log.read(line) for line in lines.new()]
+    return next(filter(None, causes), None)
 
 
 def _reap(child: subprocess.Popen[bytes]) -> tuple[int, int] | None:
@@ -207,20 +206,23 @@ def _end(child: subprocess.Popen[bytes], ended: tuple[int, int] | None) -> tuple
 
 
 @contextlib.contextmanager
-def _signals_interrupt() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP, which job schedulers and terminals send, act like Ctrl-C."""
+def _signals() -> Iterator[list[signal.Signals]]:
+    """Collect what asks us to end: Ctrl-C, and what job schedulers and terminals send.
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt(f"interrupted by {signal.Signals(number).name}")
+    An exception out of a handler could strike between the start of the child and its end.
+    """
+    received: list[signal.Signals] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        received.append(signal.Signals(number))
 
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield received
         return
-    before = {
-        number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)
-    }
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, note) for number in numbers}
     try:
-        yield
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
