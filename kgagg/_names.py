@@ -8,6 +8,7 @@ linear probing, -1 where free; its length is a power of two).
 from __future__ import annotations
 
 import numpy as np
+from numba import uint64 as U64
 
 from kgagg._compile import kernels
 
@@ -15,45 +16,80 @@ jit = kernels(__file__)
 
 
 @jit
+def _word(buffer, i):
+    """Return the eight bytes from position `i` on as one number."""
+    # unsigned positions, with which the compiler makes one load of the eight
+    return (
+        U64(buffer[i])
+        | U64(buffer[i + U64(1)]) << U64(8)
+        | U64(buffer[i + U64(2)]) << U64(16)
+        | U64(buffer[i + U64(3)]) << U64(24)
+        | U64(buffer[i + U64(4)]) << U64(32)
+        | U64(buffer[i + U64(5)]) << U64(40)
+        | U64(buffer[i + U64(6)]) << U64(48)
+        | U64(buffer[i + U64(7)]) << U64(56)
+    )
+
+
+@jit
 def hash_bytes(buffer, start, stop):
-    """FNV-1a of ``buffer[start:stop]``, with the high bits folded into the low ones."""
-    value = np.uint64(14695981039346656037)
-    for i in range(start, stop):
-        value = (value ^ np.uint64(buffer[i])) * np.uint64(1099511628211)
-    return value ^ (value >> np.uint64(32))
+    """Hash ``buffer[start:stop]``, eight bytes at a time, to 64 bits."""
+    i, end = U64(start), U64(stop)
+    value = end - i
+    while i + U64(8) <= end:
+        value = (value ^ _word(buffer, i)) * U64(0x9E3779B97F4A7C15)
+        value ^= value >> U64(29)
+        i += U64(8)
+    last = U64(0)
+    while i < end:
+        last = last << U64(8) | U64(buffer[i])
+        i += U64(1)
+    value = (value ^ last) * U64(0x9E3779B97F4A7C15)
+    return value ^ value >> U64(32)
+
+
+@jit
+def _same(blob, first, buffer, start, length):
+    """Tell whether ``blob[first:]`` and ``buffer[start:]`` begin with the same `length` bytes."""
+    i, j, end = U64(first), U64(start), U64(first + length)
+    while i + U64(8) <= end:
+        if _word(blob, i) != _word(buffer, j):
+            return False
+        i += U64(8)
+        j += U64(8)
+    while i < end:
+        if blob[i] != buffer[j]:
+            return False
+        i += U64(1)
+        j += U64(1)
+    return True
 
 
 @jit
 def _slot(blob, offsets, table, buffer, start, stop):
     """Position in `table` of the name ``buffer[start:stop]``, or of the free place for it."""
     mask = len(table) - 1
-    slot = np.int64(hash_bytes(buffer, start, stop) & np.uint64(mask))
+    slot = np.int64(hash_bytes(buffer, start, stop) & U64(mask))
     length = stop - start
     while True:
         found = table[slot]
         if found < 0:
             return slot
         first = offsets[found]
-        if offsets[found + 1] - first == length:
-            same = True
-            for i in range(length):
-                if blob[first + i] != buffer[start + i]:
-                    same = False
-                    break
-            if same:
-                return slot
+        if offsets[found + 1] - first == length and _same(blob, first, buffer, start, length):
+            return slot
         slot = (slot + 1) & mask
 
 
 @jit
 def find(blob, offsets, table, buffer, start, stop):
-    """Identifier of the name ``buffer[start:stop]``, or -1."""
+    """Return the identifier of the name ``buffer[start:stop]``, or -1."""
     return table[_slot(blob, offsets, table, buffer, start, stop)]
 
 
 @jit
 def intern(blob, offsets, table, count, buffer, start, stop):
-    """Identifier of the name ``buffer[start:stop]``, which becomes `count` if it is new.
+    """Return the identifier of the name ``buffer[start:stop]``, which is `count` if it is new.
 
     The caller makes sure that there is room for one more name in all three arrays.
     """

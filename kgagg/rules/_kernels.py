@@ -87,22 +87,21 @@ def read_block(
         position += 1
         while stop > start and buffer[stop - 1] == _CR:
             stop -= 1
-        row = rows[i]
-        row[START], row[STOP] = start, stop
-        row[KEYS] = row[KEYS_END] = used
+        rows[i, START], rows[i, STOP] = start, stop
+        rows[i, KEYS] = rows[i, KEYS_END] = used
         if start == stop or buffer[start] == _HASH:
-            row[STATUS] = SKIP
+            rows[i, STATUS] = SKIP
             continue
-        row[STATUS] = OTHER
-        steps = _cut_line(buffer, row, hashes[i : i + 1], slices, directions)
+        rows[i, STATUS] = OTHER
+        steps = _cut_line(buffer, rows, hashes, i, slices, directions)
         if steps < 0:
             continue
         known = True
         for j in range(_STEPS + steps):
-            if slices[j, 0] < 0:
+            first, last = slices[j, 0], slices[j, 1]
+            if first < 0:
                 continue
-            first, last = slices[j]
-            if j == _HEAD_CONSTANT or j == _BODY_CONSTANT:
+            if j in (_HEAD_CONSTANT, _BODY_CONSTANT):
                 if _is_me(buffer, first, last, me):
                     name = _ME
                 elif counts[0] < 0:
@@ -112,7 +111,7 @@ def read_block(
                         entity_blob, entity_offsets, entity_table, counts[0], buffer, first, last
                     )
                     counts[0] = max(counts[0], name + 1)
-                row[HEAD if j == _HEAD_CONSTANT else BODY] = name
+                rows[i, HEAD if j == _HEAD_CONSTANT else BODY] = name
             else:
                 if counts[1] < 0:
                     name = find(
@@ -130,90 +129,101 @@ def read_block(
                     )
                     counts[1] = max(counts[1], name + 1)
                 if j == 0:
-                    row[RELATION] = name
+                    rows[i, RELATION] = name
                 else:
                     keys[used + j - _STEPS] = 2 * name + directions[j]
             known &= name != _NONE
         if known:
             used += steps
-            row[KEYS_END] = used
-            row[STATUS] = RULE
+            rows[i, KEYS_END] = used
+            rows[i, STATUS] = RULE
     return used
 
 
 @jit
-def _cut_line(buffer, row, written, slices, directions):
+def _cut_line(buffer, rows, hashes, i, slices, directions):
     """Find the names of a plain line; return the number of its steps, or -1.
 
     A slice that starts at -1 is a constant that the rule does not have.
     """
-    stop = row[STOP]
-    value, tab = _number(buffer, row[START], stop)
-    row[PREDICTED] = value
-    if tab < 0:
+    stop = rows[i, STOP]
+    predicted, tab = _number(buffer, rows[i, START], stop)
+    correct, last = _number(buffer, tab + 1, stop)
+    if tab < 0 or last < 0 or correct > predicted:
         return -1
-    value, last = _number(buffer, tab + 1, stop)
-    row[CORRECT] = value
-    if last < 0 or value > row[PREDICTED]:
-        return -1
+    rows[i, PREDICTED], rows[i, CORRECT] = predicted, correct
     tab = last + 1
     while tab < stop and buffer[tab] != _TAB:
         tab += 1
-    written[0] = hash_bytes(buffer, last + 1, tab)
+    hashes[i] = hash_bytes(buffer, last + 1, tab)
 
     # the head: where the path starts, and where it must end
-    end = _cut_atom(buffer, tab + 1, stop, slices[0], slices[1], slices[2])
-    if end < 0 or stop - end < 4 or buffer[end] != _BLANK or buffer[end + 1] != _LESS:
+    opened, comma, closed = _cut_atom(buffer, tab + 1, stop)
+    position = closed + 5
+    if (
+        closed < 0
+        or position > stop
+        or buffer[closed + 1] != _BLANK
+        or buffer[closed + 2] != _LESS
+        or buffer[closed + 3] != _EQUAL
+        or buffer[closed + 4] != _BLANK
+    ):
         return -1
-    if buffer[end + 2] != _EQUAL or buffer[end + 3] != _BLANK:
-        return -1
-    here, goal = _letter(buffer, slices[1]), _letter(buffer, slices[2])
-    row[FLAGS] = 0
+    slices[0, 0], slices[0, 1] = tab + 1, opened
+    slices[_HEAD_CONSTANT, 0] = slices[_BODY_CONSTANT, 0] = -1
+    rows[i, HEAD] = rows[i, BODY] = _NONE
+    here = _letter(buffer, opened + 1, comma)
+    goal = _letter(buffer, comma + 1, closed)
+    rows[i, FLAGS] = 0
     if here == _X and goal == _Y:
-        row[KIND] = _CYCLIC
-        slices[_HEAD_CONSTANT, 0] = -1
+        kind = _CYCLIC
     elif here == _X and goal == 0:
-        row[KIND] = _ZERO
-        slices[_HEAD_CONSTANT] = slices[2]
+        kind = _ZERO
+        slices[_HEAD_CONSTANT, 0], slices[_HEAD_CONSTANT, 1] = comma + 1, closed
     elif here == 0 and goal == _Y:
-        row[KIND] = _ZERO
-        row[FLAGS] = _SIDE
-        here = _Y
+        kind = _ZERO
+        rows[i, FLAGS] = _SIDE
+        here = goal
+        slices[_HEAD_CONSTANT, 0], slices[_HEAD_CONSTANT, 1] = opened + 1, comma
     else:
         return -1
-    slices[_BODY_CONSTANT, 0] = -1
-    row[HEAD] = row[BODY] = _NONE
-
-    position = end + 4
+    rows[i, KIND] = kind
     if position == stop:
-        return -1 if row[KIND] == _CYCLIC else 0
+        return -1 if kind == _CYCLIC else 0
+
     fresh = _A
-    left, right = np.empty(2, np.int64), np.empty(2, np.int64)
-    for step in range(_W - _A + 1):
-        j = _STEPS + step
-        end = _cut_atom(buffer, position, stop, slices[j], left, right)
-        if end < 0:
+    for j in range(_STEPS, _SLICES):
+        opened, comma, closed = _cut_atom(buffer, position, stop)
+        if closed < 0:
             return -1
-        first, second = _letter(buffer, left), _letter(buffer, right)
-        if (first == here) == (second == here):
+        slices[j, 0], slices[j, 1] = position, opened
+        left = _letter(buffer, opened + 1, comma)
+        right = _letter(buffer, comma + 1, closed)
+        if (left == here) == (right == here):
             return -1
-        directions[j] = 0 if first == here else 1
-        here = second if first == here else first
-        if end == stop:
-            if row[KIND] == _CYCLIC:
-                return step + 1 if here == _Y else -1
-            if here == fresh:
-                row[KIND] = _DANGLING
-            elif here == 0:
-                row[KIND] = _CONSTANT
-                slices[_BODY_CONSTANT] = left if directions[j] else right
+        directions[j] = right == here
+        here = left if right == here else right
+        if closed + 1 == stop:
+            if kind == _CYCLIC:
+                return j - _STEPS + 1 if here == _Y else -1
+            if here == 0:
+                rows[i, KIND] = _CONSTANT
+                slices[_BODY_CONSTANT, 0] = opened + 1 if directions[j] else comma + 1
+                slices[_BODY_CONSTANT, 1] = comma if directions[j] else closed
+            elif here == fresh:
+                rows[i, KIND] = _DANGLING
             else:
                 return -1
-            return step + 1
-        if here != fresh or stop - end < 3 or buffer[end] != _COMMA or buffer[end + 1] != _BLANK:
+            return j - _STEPS + 1
+        position = closed + 3
+        if (
+            here != fresh
+            or position >= stop
+            or buffer[closed + 1] != _COMMA
+            or buffer[closed + 2] != _BLANK
+        ):
             return -1
         fresh += 1
-        position = end + 2
     return -1
 
 
@@ -229,57 +239,53 @@ def _number(buffer, start, stop):
         if digit < 0 or digit > 9:
             break
         value = value * 10 + digit
-    return np.int64(0), -1
+    return value, -1
 
 
 @jit
-def _cut_atom(buffer, start, stop, relation, left, right):
-    """Find the three names of an atom; return where it ends, or -1."""
+def _cut_atom(buffer, start, stop):
+    """Return where an atom has its parenthesis, comma and parenthesis; last -1 if not plain."""
     opened = _until(buffer, start, stop, _OPEN)
     comma = _until(buffer, opened + 1, stop, _COMMA) if opened > start else -1
     closed = _until(buffer, comma + 1, stop, _CLOSE) if comma > opened + 1 else -1
-    if closed <= comma + 1:
-        return -1
-    relation[0], relation[1] = start, opened
-    left[0], left[1] = opened + 1, comma
-    right[0], right[1] = comma + 1, closed
-    return closed + 1
+    return opened, comma, closed if closed > comma + 1 else -1
 
 
 @jit
 def _until(buffer, start, stop, wanted):
-    """Position of `wanted`, or -1 if another special byte or the end comes first."""
+    """Return the position of `wanted`, or -1 if another special byte or the end comes first."""
     for i in range(start, stop):
         byte = buffer[i]
         if byte <= _COMMA:
             if byte == wanted:
                 return i
-            if byte == _OPEN or byte == _CLOSE or byte == _COMMA or byte == _TAB:
+            if byte in (_OPEN, _CLOSE, _COMMA, _TAB):
                 return -1
     return -1
 
 
 @jit
-def _letter(buffer, term):
+def _letter(buffer, start, stop):
     """Return the capital letter that a term is, or 0."""
-    if term[1] - term[0] == 1 and _A <= buffer[term[0]] <= _Z:
-        return np.int64(buffer[term[0]])
+    if stop - start == 1 and _A <= buffer[start] <= _Z:
+        return np.int64(buffer[start])
     return np.int64(0)
 
 
 @jit
 def _is_me(buffer, start, stop, me):
-    if stop - start != len(me):
-        return False
-    for i in range(len(me)):
-        if buffer[start + i] != me[i]:
-            return False
-    return True
+    """Tell whether a name is the reflexive token."""
+    same = stop - start == len(me)
+    i = 0
+    while same and i < len(me):
+        same = buffer[start + i] == me[i]
+        i += 1
+    return same
 
 
 @jit
 def intern_bodies(rows, keys, blob, offsets, table, count, general, bodies):
-    """Number the bodies of the lines that are rules, either the general ones or the others.
+    """Give numbers to the bodies of rules, either of the general ones or of the others.
 
     `keys` are all keys as bytes: a body is interned as a name, whose bytes are its keys. Returns
     how many bodies there are.
@@ -290,6 +296,15 @@ def intern_bodies(rows, keys, blob, offsets, table, count, general, bodies):
                 blob, offsets, table, count, keys, 4 * rows[i, KEYS], 4 * rows[i, KEYS_END]
             )
             count = max(count, bodies[i] + 1)
+    return count
+
+
+@jit
+def intern_pairs(pairs, blob, offsets, table, count, numbers):
+    """Give numbers to pairs, which are bytes in eights; return how many there are."""
+    for i in range(len(numbers)):
+        numbers[i] = intern(blob, offsets, table, count, pairs, 8 * i, 8 * i + 8)
+        count = max(count, numbers[i] + 1)
     return count
 
 
@@ -346,7 +361,7 @@ def translate(blob, offsets, other_blob, other_offsets, other_table, result):
 
 @jit
 def number_by_use(values, numbers, order, count):
-    """Number identifiers in the order in which they come, as if they had been interned.
+    """Renumber identifiers in the order in which they come, as if they had been interned.
 
     `numbers`, int32[identifiers], holds the numbers so far, -1 for none, and `order` the
     identifiers that have one. Returns the numbers of `values`, negative ones as they are, and how

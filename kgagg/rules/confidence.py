@@ -122,8 +122,7 @@ class Confidence:
         """
         total = predicted + self.unseen
         result = np.divide(correct, total, out=np.zeros(len(total)), where=total > 0)
-        result *= self._tables[0][types]
-        return result
+        return np.asarray(result * self._tables[0][types])
 
     def kept(
         self, types: np.ndarray, predicted: np.ndarray, correct: np.ndarray, length: np.ndarray

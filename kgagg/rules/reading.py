@@ -92,6 +92,35 @@ class _Block(NamedTuple):
     used: int
 
 
+class _Style:
+    """What a way to write the confidence makes of statistics, each pair of them written once."""
+
+    def __init__(self, write: Callable[[int, int], str]) -> None:
+        self._write = write
+        self._pairs = Interner()
+        self._hashes = np.empty(0, np.uint64)
+
+    def hashes(self, predicted: np.ndarray, correct: np.ndarray) -> np.ndarray:
+        """Return the hash of the text of each confidence: uint64[n]."""
+        names = self._pairs
+        pairs = predicted << 32 | correct
+        names.reserve(len(pairs), pairs.nbytes)
+        numbers = np.empty(len(pairs), np.int32)
+        known = names.count
+        names.count = int(
+            k.intern_pairs(
+                pairs.view(np.uint8), names.blob, names.offsets, names.table, known, numbers
+            )
+        )
+        if names.count > known:
+            new = names.blob[8 * known : 8 * names.count].view(np.int64).tolist()
+            text = "".join(f"{self._write(pair >> 32, pair & 0xFFFFFFFF)}\n" for pair in new)
+            hashes = np.empty(len(new), np.uint64)
+            k.hash_lines(np.frombuffer(bytearray(text.encode()), np.uint8), hashes)
+            self._hashes = np.concatenate([self._hashes, hashes])
+        return self._hashes[numbers]
+
+
 class Reader:
     """Collect the rules of any number of files as columns.
 
@@ -125,7 +154,7 @@ class Reader:
         self.bodies = Interner(), Interner()
         self.columns: dict[str, list[np.ndarray]] = {}
         self.written: list[tuple[int, str]] = []
-        self._expected: list[dict[int, int]] = [{} for _ in anyburl.STYLES]
+        self._styles = [_Style(write) for write in anyburl.STYLES]
 
     def read(self, path: Path, source: int) -> None:
         """Read a text file, plain or compressed, in whichever dialect it is."""
@@ -205,27 +234,14 @@ class Reader:
     def _match_styles(self, block: _Block) -> None:
         """Find out how the confidence is written; leave lines with another text to the parser."""
         rows = np.flatnonzero(block.rows[:, k.STATUS] == k.RULE)
-        for number, style in enumerate(anyburl.STYLES):
-            counts = block.rows[rows, k.PREDICTED] << 32 | block.rows[rows, k.CORRECT]
-            pairs, inverse = np.unique(counts, return_inverse=True)
-            same = block.hashes[rows] == self._hashes(number, style, pairs.tolist())[inverse]
+        for number, style in enumerate(self._styles):
+            predicted, correct = block.rows[rows, k.PREDICTED], block.rows[rows, k.CORRECT]
+            same = block.hashes[rows] == style.hashes(predicted, correct)
             block.rows[rows[same], k.FLAGS] |= number * STYLE
             rows = rows[~same]
             if not len(rows):
                 return
         block.rows[rows, k.STATUS] = k.OTHER
-
-    def _hashes(
-        self, number: int, style: Callable[[int, int], str], pairs: list[int]
-    ) -> np.ndarray:
-        expected = self._expected[number]
-        new = [pair for pair in pairs if pair not in expected]
-        if new:
-            texts = "".join(style(pair >> 32, pair & 0xFFFFFFFF) + "\n" for pair in new)
-            hashes = np.empty(len(new), np.uint64)
-            k.hash_lines(np.frombuffer(bytearray(texts.encode()), np.uint8), hashes)
-            expected.update(zip(new, hashes.tolist(), strict=True))
-        return np.fromiter((expected[pair] for pair in pairs), np.uint64, len(pairs))
 
     def _merge(
         self,
@@ -292,10 +308,10 @@ class Reader:
         return found
 
     def _intern(self, rows: np.ndarray, keys: np.ndarray) -> np.ndarray:
-        """Number the bodies, the general ones for themselves: int32[lines]."""
+        """Return a number for each body, the general ones counted apart: int32[lines]."""
         numbers = np.empty(len(rows), np.int32)
         for is_general, bodies in enumerate(self.bodies):
-            count = np.count_nonzero((rows[:, k.KIND] == GENERAL) == is_general)
+            count = int(np.count_nonzero((rows[:, k.KIND] == GENERAL) == is_general))
             bodies.reserve(count, keys.nbytes if count else 0)
             bodies.count = int(
                 k.intern_bodies(
@@ -354,12 +370,13 @@ class Reader:
             self.columns.setdefault(name, []).append(values[keep])
 
     def _anyburl_parser(self) -> Callable[[str], Parsed | None]:
-        known = (None, None) if self.open else (self._has_entity, self._has_relation)
+        entity = None if self.open else self._has_entity
+        relation = None if self.open else self._has_relation
 
         def parse(line: str) -> Parsed | None:
             if not line or line.startswith("#"):
                 return None
-            rule, predicted, correct, exact = anyburl.parse_line(line, *known)
+            rule, predicted, correct, exact = anyburl.parse_line(line, entity, relation)
             return Parsed(rule, predicted, correct, -1, None if exact else line)
 
         return parse

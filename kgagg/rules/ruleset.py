@@ -18,7 +18,7 @@ from kgagg.errors import InputError
 from kgagg.rules import _kernels, anyburl
 from kgagg.rules.confidence import TYPES, Confidence, types_of
 from kgagg.rules.reading import Problem, Reader, Report
-from kgagg.rules.shapes import BARE, GENERAL, ME, ME_ID, NONE_ID, SIDE, XX, Rule
+from kgagg.rules.shapes import GENERAL, ME, ME_ID, NONE_ID, SIDE, XX, Rule
 from kgagg.vocabulary import Vocabulary
 
 # the first six say what the rule is
@@ -162,12 +162,11 @@ class RuleSet:
     @classmethod
     def from_reader(cls, reader: Reader, sources: tuple[str, ...]) -> RuleSet:
         """Sort what `reader` has collected, each rule once."""
-        columns = {name: np.empty(0, kind) for name, kind in COLUMNS.items()}
+        columns: dict[str, np.ndarray] = {name: np.empty(0, kind) for name, kind in COLUMNS.items()}
         for name in list(reader.columns):
             # one column at a time, so that there is never a second copy of all of them
             columns[name] = np.concatenate(reader.columns.pop(name))
-        paths, general = reader.bodies
-        columns["body"][columns["kind"] == GENERAL] += paths.count
+        columns["body"][columns["kind"] == GENERAL] += reader.bodies[0].count
         first = _kernels.first_of_each(*(columns[name] for name in list(COLUMNS)[:6]))
         reader.report.duplicates = int(len(first) - np.count_nonzero(first))
         order = np.argsort(-columns["confidence"], kind="stable").astype(np.int32)
@@ -207,7 +206,7 @@ class RuleSet:
     def length(self) -> np.ndarray:
         """Number of atoms in the body of each rule: int32[rules]."""
         keys = np.diff(self.body_ptr).astype(np.int32)[self.body]
-        return np.where(self.kind == GENERAL, keys // 3, keys)
+        return np.asarray(np.where(self.kind == GENERAL, keys // 3, keys))
 
     def with_confidence(self, confidence: Confidence) -> RuleSet:
         """Return the rules ranked by other settings, without those below its thresholds."""
