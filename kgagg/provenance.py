@@ -61,5 +61,7 @@ def _imports(tree: ast.Module) -> Iterator[str]:
         else:
             continue
         for name in names:
-            if name.split(".")[0] == "kgagg":
-                yield name
+            parts = name.split(".")
+            # importing a module runs its packages; the top one only says which version this is
+            if parts[0] == "kgagg":
+                yield from (".".join(parts[:end]) for end in range(2, len(parts) + 1))

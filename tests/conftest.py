@@ -19,3 +19,12 @@ def shared_data() -> Path:
     if not (folder := os.environ.get("KGAGG_TEST_DATA")):
         pytest.skip("KGAGG_TEST_DATA is not set: it names the folder with data/ and rules/")
     return Path(folder)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and none of the user's settings that say where data come from."""
+    for name in ("KGAGG_MIRROR", "KGAGG_OFFLINE", "KGAGG_DATASETS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("KGAGG_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
