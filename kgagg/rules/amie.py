@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kgagg.rules.shapes import Atom, Rule, Term, Unusable, X, Y, arrange
+from kgagg.rules.shapes import DANGLING, SIDE, XX, Atom, Rule, Term, Unusable, X, Y, arrange
 
 # normalised names of the columns that are used, and the layout of AMIE 3.0
 _SUPPORT, _BODY, _PCA = ("positiveexamples", "support"), "bodysize", "pcabodysize"
@@ -125,3 +125,24 @@ def _atoms(text: str) -> Iterator[tuple[str, str, str]]:
         raise Unusable("not a rule", f"{len(names)} names, expected subject, relation, object")
     for subject, relation, object_ in zip(names[::3], names[1::3], names[2::3], strict=True):
         yield relation, subject, object_
+
+
+def format_line(rule: Rule, predicted: int, correct: int, pca_predicted: int) -> str:
+    """Write a rule with its statistics; columns that are not known stay empty."""
+    names = ["?a", "?b", *(f"?{letter}" for letter in "cdefghijklmnopqrstuvwxyz")]
+    head = ["?a", "?b"]
+    if rule.flags & XX:
+        head[1] = "?a"
+    elif rule.head_constant is not None:
+        head[not rule.flags & SIDE] = rule.head_constant
+    atoms = [(names[subject], r, names[object_]) for r, subject, object_ in rule.atoms]
+    ends = ["?b" if rule.flags & SIDE else "?a", *names[2 : 2 + len(rule.path)]]
+    if rule.path and rule.kind != DANGLING:
+        ends[-1] = "?b" if rule.body_constant is None else rule.body_constant
+    for (relation, direction), left, right in zip(rule.path, ends, ends[1:], strict=False):
+        atoms.append((right, relation, left) if direction else (left, relation, right))
+    body = "".join(f"{s}  {r}  {o}  " for s, r, o in atoms)
+    standard = f"{correct / predicted:.9g}" if predicted else "0"
+    pca = [f"{correct / pca_predicted:.9g}", str(pca_predicted)] if pca_predicted > 0 else ["", ""]
+    statistics = ["", standard, pca[0], str(correct), str(predicted), pca[1], ""]
+    return "\t".join([f"{body} => {head[0]}  {rule.relation}  {head[1]}", *statistics])

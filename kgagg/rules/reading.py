@@ -347,7 +347,7 @@ class Reader:
             if failed := int(np.count_nonzero(keep & ~passed)):
                 self.report.dropped[name] = self.report.dropped.get(name, 0) + failed
             keep &= passed
-        columns = {
+        columns: dict[str, np.ndarray] = {
             "kind": rows[:, k.KIND].astype(np.uint8),
             "flags": rows[:, k.FLAGS].astype(np.uint8),
             "relation": rows[:, k.RELATION].astype(np.int32),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,10 +18,10 @@ from kgagg.errors import InputError
 from kgagg.rules import _kernels, anyburl
 from kgagg.rules.confidence import TYPES, Confidence, types_of
 from kgagg.rules.reading import Problem, Reader, Report
-from kgagg.rules.shapes import GENERAL, ME, ME_ID, NONE_ID, SIDE, XX, Rule
+from kgagg.rules.shapes import GENERAL, ME, ME_ID, SIDE, XX, Rule
 from kgagg.vocabulary import Vocabulary
 
-# the first six say what the rule is
+# what each column holds as long as the numbers are small
 COLUMNS: dict[str, type] = {
     "kind": np.uint8,
     "flags": np.uint8,
@@ -35,8 +35,11 @@ COLUMNS: dict[str, type] = {
     "line": np.int32,
     "source": np.uint8,
 }
+# the columns that say what the rule is
+IDENTITY = ("kind", "flags", "relation", "head_constant", "body_constant", "body")
 _TABLES = ("body_ptr", "body_keys", "written_key", "written_ptr", "written_blob")
 _NAMES = ("blob", "offsets", "table")
+_CHUNK = 1 << 16
 
 Path_ = str | os.PathLike[str]
 
@@ -127,7 +130,8 @@ class RuleSet:
         Parameters
         ----------
         paths : path or sequence of paths
-            Text of AnyBURL, PyClause or AMIE, plain or compressed; or a binary rule set.
+            Text of AnyBURL, PyClause or AMIE, plain or compressed; or one binary rule set or
+            Parquet file.
         vocabularies : (Vocabulary, Vocabulary), optional
             Entities and relations of the graph. Rules with other names cannot be used; without a
             graph all names are taken.
@@ -147,14 +151,20 @@ class RuleSet:
         if isinstance(paths, str | os.PathLike):
             paths = [paths]
         files = [Path(path) for path in paths]
-        binary = [path for path in files if path.is_file() and is_arrays(path)]
-        if binary and len(files) > 1:
-            raise InputError(f"{binary[0]}: a binary rule set cannot be merged, expected text")
-        if binary:
-            return cls.open(binary[0], vocabularies).with_confidence(confidence)
-        if len(files) > 256:
-            raise InputError(f"{len(files)} rule files, expected at most 256")
-        reader = Reader(vocabularies, confidence, strict, threads or os.cpu_count() or 1)
+        if not 0 < len(files) <= 256:
+            raise InputError(f"{len(files)} rule files, expected 1 to 256")
+        threads = threads or os.cpu_count() or 1
+        for path in files:
+            form = _form(path)
+            if form != "text" and len(files) > 1:
+                raise InputError(f"{path}: {form} cannot be merged, expected text")
+            if form == "binary":
+                return cls.open(path, vocabularies).with_confidence(confidence)
+            if form == "Parquet":
+                from kgagg.rules.parquet import read_parquet
+
+                return read_parquet(path, vocabularies, confidence, strict, threads)
+        reader = Reader(vocabularies, confidence, strict, threads)
         for source, path in enumerate(files):
             reader.read(path, source)
         return cls.from_reader(reader, tuple(map(str, files)))
@@ -167,7 +177,7 @@ class RuleSet:
             # one column at a time, so that there is never a second copy of all of them
             columns[name] = np.concatenate(reader.columns.pop(name))
         columns["body"][columns["kind"] == GENERAL] += reader.bodies[0].count
-        first = _kernels.first_of_each(*(columns[name] for name in list(COLUMNS)[:6]))
+        first = _kernels.first_of_each(*(columns[name] for name in IDENTITY))
         reader.report.duplicates = int(len(first) - np.count_nonzero(first))
         order = np.argsort(-columns["confidence"], kind="stable").astype(np.int32)
         order = order[first[order]]
@@ -242,50 +252,63 @@ class RuleSet:
 
     def rule(self, row: int) -> Rule:
         """Return one rule with its names."""
-        first, last = self.body_ptr[self.body[row] : self.body[row] + 2]
-        keys = self.body_keys[first:last].tolist()
-        kind = int(self.kind[row])
-        path: tuple[tuple[str, int], ...] = ()
-        atoms: tuple[tuple[str, int, int], ...] = ()
-        if kind == GENERAL:
-            triples = zip(keys[::3], keys[1::3], keys[2::3], strict=True)
-            atoms = tuple((self.relations[r], subject, object_) for r, subject, object_ in triples)
-        else:
-            path = tuple((self.relations[key // 2], key % 2) for key in keys)
-        return Rule(
-            kind,
-            int(self.flags[row]),
-            self.relations[int(self.relation[row])],
-            self._entity(int(self.head_constant[row])),
-            self._entity(int(self.body_constant[row])),
-            path,
-            atoms,
-        )
+        return next(self.rules(np.array([row])))
+
+    def rules(self, rows: np.ndarray) -> Iterator[Rule]:
+        """Yield rules with their names; `rows` is int[n]."""
+        relations = self._relation_names
+        for first in range(0, len(rows), _CHUNK):
+            chosen = rows[first : first + _CHUNK]
+            columns = (getattr(self, name)[chosen].tolist() for name in IDENTITY)
+            for kind, flags, relation, head, tail, body in zip(*columns, strict=True):
+                constants = self._entity(head), self._entity(tail)
+                keys = self.body_keys[self.body_ptr[body] : self.body_ptr[body + 1]].tolist()
+                if kind == GENERAL:
+                    triples = zip(keys[::3], keys[1::3], keys[2::3], strict=True)
+                    atoms = tuple((relations[r], *ends) for r, *ends in triples)
+                    yield Rule(kind, flags, relations[relation], *constants, (), atoms)
+                else:
+                    path = tuple((relations[key >> 1], key & 1) for key in keys)
+                    yield Rule(kind, flags, relations[relation], *constants, path)
+
+    @cached_property
+    def _relation_names(self) -> list[str]:
+        return self.relations.names()
 
     def _entity(self, identifier: int) -> str | None:
-        if identifier in (NONE_ID, ME_ID):
-            return None if identifier == NONE_ID else ME
+        if identifier < 0:
+            return ME if identifier == ME_ID else None
         return self.entities[identifier]
 
     def text(self, row: int) -> str:
         """Return a rule as the text form of AnyBURL has it, without its statistics."""
-        written = self._written(row)
-        return anyburl.format_rule(self.rule(row)) if written is None else written.split("\t")[-1]
+        return self.text_line(row).split("\t")[-1]
 
     def text_line(self, row: int) -> str:
         """Return the line of a rule in the text form of AnyBURL, byte by byte as it was read."""
-        written = self._written(row)
-        if written is not None:
-            return written
-        return anyburl.format_line(self.rule(row), int(self.predicted[row]), int(self.correct[row]))
+        return next(self.text_lines(np.array([row])))
 
-    def _written(self, row: int) -> str | None:
-        key = int(self.source[row]) << 32 | int(self.line[row])
-        found = int(np.searchsorted(self.written_key, key))
-        if found == len(self.written_key) or self.written_key[found] != key:
-            return None
-        first, last = self.written_ptr[found : found + 2]
-        return self.written_blob[first:last].tobytes().decode()
+    def text_lines(self, rows: np.ndarray) -> Iterator[str]:
+        """Yield lines in the text form of AnyBURL, as they were read; `rows` is int[n]."""
+        written = self._written(rows)
+        for i, rule in enumerate(self.rules(rows)):
+            if i in written:
+                yield written[i]
+            else:
+                row = rows[i]
+                yield anyburl.format_line(rule, int(self.predicted[row]), int(self.correct[row]))
+
+    def _written(self, rows: np.ndarray) -> dict[int, str]:
+        """Return the lines that cannot be made again, by their position in `rows`."""
+        if not len(self.written_key):
+            return {}
+        keys = self.source[rows].astype(np.int64) << 32 | self.line[rows]
+        found = np.searchsorted(self.written_key, keys).clip(max=len(self.written_key) - 1)
+        texts = {}
+        for i in np.flatnonzero(self.written_key[found] == keys).tolist():
+            first, last = self.written_ptr[found[i] : found[i] + 2]
+            texts[i] = self.written_blob[first:last].tobytes().decode()
+        return texts
 
     @cached_property
     def file_order(self) -> np.ndarray:
@@ -427,6 +450,15 @@ class RuleSet:
             relations=relations,
             report=report,
         )
+
+
+def _form(path: Path) -> str:
+    """Tell what a file is by how it begins; one that cannot be read counts as text."""
+    if not path.is_file():
+        return "text"
+    with path.open("rb") as file:
+        parquet = file.read(4) == b"PAR1"
+    return "Parquet" if parquet else "binary" if is_arrays(path) else "text"
 
 
 class _ByUse:

@@ -1,0 +1,154 @@
+"""``kgagg rules``: what is in rule files, and the same rules in another form."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgagg.rules import RuleSet
+
+
+def add_parser(verbs: Any) -> argparse.ArgumentParser:
+    """Add the parser of this verb."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        "rules",
+        help="count, check and convert rules",
+        description="Read rules of AnyBURL, PyClause or AMIE 3 (plain or compressed; several files "
+        "are merged, each rule once), or a binary rule set; say what cannot be used and why.",
+    )
+    parser.add_argument("rules", nargs="+", metavar="RULES", help="rule files")
+    parser.add_argument(
+        "--to",
+        type=Path,
+        metavar="FILE",
+        help="write the rules: binary if FILE ends in .kgagg, Parquet if in .parquet, else text",
+    )
+    parser.add_argument(
+        "--dialect",
+        default="as-read",
+        metavar="NAME",
+        help="dialect of the text: as-read (default), anyburl, pyclause or amie",
+    )
+    parser.add_argument(
+        "--stats", action="store_true", help="print counts by type and length, and a histogram"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts here")
+    parser.add_argument(
+        "--data", metavar="DATA", help="check the names against this graph, and use its numbers"
+    )
+    parser.add_argument(
+        "--semantics",
+        metavar="NAME",
+        help="weights and thresholds of anyburl or pyclause (default: anyburl without thresholds)",
+    )
+    parser.add_argument("--pca", action="store_true", help="rank by AMIE's PCA confidence")
+    parser.add_argument("--strict", action="store_true", help="stop at the first unusable line")
+    parser.add_argument("--threads", type=int, metavar="N", help="default: all cores")
+    return parser
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read, report, convert."""
+    import dataclasses
+    import json
+
+    from kgagg.errors import InputError
+    from kgagg.files import writing
+    from kgagg.rules import Confidence, RuleSet
+    from kgagg.rules.writing import write
+
+    if args.threads is not None and args.threads < 1:
+        raise InputError(f"--threads {args.threads}: expected at least 1")
+    confidence = Confidence.preset(args.semantics) if args.semantics else Confidence()
+    confidence = dataclasses.replace(confidence, pca=args.pca)
+    vocabularies = None
+    if args.data:
+        from kgagg.graph import Graph
+
+        graph = Graph.read(args.data)
+        vocabularies = graph.entities, graph.relations
+    rules = RuleSet.read(
+        args.rules, vocabularies, confidence, strict=args.strict, threads=args.threads
+    )
+    print(_summary(rules), end="")
+    if args.stats:
+        print(_statistics(rules), end="")
+    if args.to and (left_out := write(rules, args.to, args.dialect)):
+        print(f"{left_out:,} rules left out: {args.dialect} has no form for them")
+    if args.json:
+        with writing(args.json) as file:
+            json.dump(_numbers(rules), file, indent=2)
+            file.write("\n")
+
+
+def _summary(rules: RuleSet) -> str:
+    """Say how many rules there are and what became of all other lines."""
+    report = rules.report
+    lines = [f"{len(rules):,} rules"]
+    if report.bare:
+        lines.append(f"{report.bare:,} without statistics, counted as 100 correct of 100")
+    if report.duplicates:
+        lines.append(f"{report.duplicates:,} repeated, each kept once")
+    for name, count in report.dropped.items():
+        lines.append(f"{count:,} dropped, below the threshold of {name}")
+    for reason, problem in report.unusable.items():
+        lines.append(f"{problem.count:,} unusable, {reason}; the first: {problem.first}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _statistics(rules: RuleSet) -> str:
+    """Return the table of counts by type and length, and the histogram of the confidence."""
+    from kgagg.report.tables import markdown
+
+    lengths = _lengths(rules)
+    columns = sorted({length for counts in lengths.values() for length in counts})
+    rows: list[list[str | int]] = [
+        [name, *(counts.get(length, 0) for length in columns), sum(counts.values())]
+        for name, counts in lengths.items()
+    ]
+    table = markdown(["type", *(f"length {length}" for length in columns), "all"], rows)
+    return f"\n{table}\n{_histogram(rules)}"
+
+
+def _lengths(rules: RuleSet) -> dict[str, dict[int, int]]:
+    """Count the rules by type and length of the body."""
+    import numpy as np
+
+    from kgagg.rules import TYPES
+
+    result = {}
+    for number, name in enumerate(TYPES):
+        values, counts = np.unique(rules.length[rules.types == number], return_counts=True)
+        if len(values):
+            result[name] = dict(zip(values.tolist(), counts.tolist(), strict=True))
+    return result
+
+
+def _histogram(rules: RuleSet, bins: int = 10, width: int = 50) -> str:
+    """Draw how the confidence is distributed."""
+    import numpy as np
+
+    counts, edges = np.histogram(rules.confidence, bins, (0, 1))
+    longest = max(1, counts.max())
+    lines = ["confidence"]
+    for count, low, high in zip(counts.tolist(), edges, edges[1:], strict=False):
+        bar = "█" * -(-count * width // longest)
+        lines.append(f"{low:.1f} - {high:.1f} {count:>12,} {bar}".rstrip())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _numbers(rules: RuleSet) -> dict[str, Any]:
+    """Return the counts as what JSON can hold."""
+    import dataclasses
+
+    report = dataclasses.asdict(rules.report)
+    return {
+        "files": list(rules.sources),
+        "rules": rules.counts(),
+        "lengths": _lengths(rules),
+        **report,
+        "digest": rules.digest,
+        "settings": rules.settings.to_json(),
+    }

@@ -1,0 +1,81 @@
+"""Writing rule sets in the form that the name of the file asks for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from kgagg.errors import InputError, nearest
+from kgagg.files import writing
+from kgagg.rules import amie, anyburl
+from kgagg.rules.ruleset import RuleSet
+from kgagg.rules.shapes import GENERAL, ME, SIDE, STYLE, XX, ZERO, Rule
+
+DIALECTS = ("as-read", "anyburl", "pyclause", "amie")
+BINARY, PARQUET = ".kgagg", ".parquet"
+
+
+def write(rules: RuleSet, path: str | os.PathLike[str], dialect: str = "as-read") -> int:
+    """Write rules to `path`: binary if it ends in .kgagg, Parquet if in .parquet, else text.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+    path : path
+        The file; text is compressed by its ending.
+    dialect : str
+        The dialect of the text. ``as-read`` gives each line as it was, in the order of the files
+        (rules of AMIE in AnyBURL's form). ``anyburl`` and ``pyclause`` write reflexive rules in
+        their way: ``h(X,X)`` becomes two rules of AnyBURL, one for each side. ``amie`` leaves
+        columns empty that are not known.
+
+    Returns
+    -------
+    int
+        How many rules the dialect cannot express, which were left out: general ones in AnyBURL's
+        and PyClause's, zero rules in AMIE's.
+    """
+    path = Path(path)
+    if path.suffix == BINARY:
+        rules.save(path)
+        return 0
+    if path.suffix == PARQUET:
+        from kgagg.rules.parquet import write_parquet
+
+        write_parquet(rules, path)
+        return 0
+    if dialect not in DIALECTS:
+        expected = f"expected one of {', '.join(DIALECTS)}{nearest(dialect, DIALECTS)}"
+        raise InputError(f"{dialect}: no such dialect, {expected}")
+    rows = rules.file_order
+    with writing(path) as file:
+        if dialect == "as-read":
+            file.writelines(f"{line}\n" for line in rules.text_lines(rows))
+            return 0
+        if dialect == "amie":
+            file.write(amie.HEADER + "\n")
+        left_out = 0
+        for rule, row in zip(rules.rules(rows), rows.tolist(), strict=True):
+            lines = list(_lines(rules, rule, row, dialect))
+            file.writelines(lines)
+            left_out += not lines
+    return left_out
+
+
+def _lines(rules: RuleSet, rule: Rule, row: int, dialect: str) -> Iterator[str]:
+    predicted, correct = int(rules.predicted[row]), int(rules.correct[row])
+    if dialect == "amie":
+        if rule.kind != ZERO:
+            pca = -1 if rules.pca_predicted is None else int(rules.pca_predicted[row])
+            yield amie.format_line(rule, predicted, correct, pca) + "\n"
+    elif rule.kind != GENERAL:
+        flags = [rule.flags & SIDE]
+        if dialect == "pyclause":
+            flags = [XX if rule.head_constant == ME else flags[0]]
+            flags[0] |= STYLE
+        elif rule.flags & XX:
+            flags = [0, SIDE]
+        for each in flags:
+            yield anyburl.format_line(rule._replace(flags=each), predicted, correct) + "\n"
