@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,15 @@ def shared_data() -> Path:
     if not (folder := os.environ.get("KGAGG_TEST_DATA")):
         pytest.skip("KGAGG_TEST_DATA is not set: it names the folder with data/ and rules/")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def wnrr(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the real WNRR, with train.txt, valid.txt and test.txt."""
+    folder = tmp_path_factory.mktemp("data")
+    with tarfile.open(shared_data / "data" / "wnrr.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "wnrr"
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from pathlib import Path
 
 import naive
 import numpy as np
@@ -12,11 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgagg.aggregation import Strategy, best_rules, register, registered, score, strategy
-from kgagg.aggregation.ranking import frequency_priority, rank_all, rank_targets
-from kgagg.aggregation.tuning import Reweighed, Reweighing, Tuned, top_h, tune
+from kgagg.aggregation.ranking import frequency_priority, rank_all, rank_split, rank_targets
+from kgagg.aggregation.tuning import Reweighed, Reweighing, Tuned, top_h, tune, with_unseen
+from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Firings, Queries
 from kgagg.errors import InputError
 from kgagg.evaluation import Ranks, values
+from kgagg.graph import Graph
+from kgagg.rules.confidence import Confidence
+from kgagg.rules.ruleset import RuleSet
 from kgagg.vocabulary import Vocabulary
 
 NAMES = ["max", "max+", "noisy-or", "noisy-or-top-1", "noisy-or-top-3", "log-odds", "mean"]
@@ -297,3 +302,71 @@ def test_levels_by_value_compare_confidences_not_rules() -> None:
         table = Reweighing(new, -np.log1p(-new), np.array(level, np.int32))
         found = score(firings, [Reweighed("max+@1", strategy("max+"), table)])[0]
         assert firings.candidate[np.argmax(found)] == winner
+
+
+# --- on a graph --------------------------------------------------------------------------------
+
+
+def write_graph(folder: Path, test: str) -> None:
+    """People who know each other, by two rules of which either can be the better one."""
+    generator = np.random.default_rng(0)
+    splits = {}
+    for split, size in (("train", 150), ("valid", 30)):
+        rows = zip(*generator.integers(0, (12, 3, 12), (size, 3)).T, strict=True)
+        splits[split] = "".join(f"e{h}\tr{r}\te{t}\n" for h, r, t in rows)
+    folder.mkdir()
+    for split, text in {**splits, "test": test}.items():
+        (folder / f"{split}.txt").write_text(text)
+
+
+RULES = """\
+100\t60\t0.6\tr0(X,Y) <= r1(X,Y)
+100\t50\t0.5\tr0(X,Y) <= r2(Y,X)
+20\t14\t0.7\tr0(X,e1) <= r1(X,e2)
+100\t40\t0.4\tr1(X,Y) <= r0(X,A), r2(A,Y)
+30\t9\t0.3\tr1(X,Y) <= r2(X,Y)
+100\t45\t0.45\tr2(X,Y) <= r0(Y,X)
+100\t30\t0.3\tr2(X,Y) <= r1(X,A), r1(A,Y)
+"""
+
+
+def test_nothing_of_test_enters_what_is_tuned(tmp_path: Path) -> None:
+    (tmp_path / "rules.txt").write_text(RULES)
+    found = []
+    for name, test in (("a", "e0\tr0\te1\n"), ("b", "e5\tr1\te6\nnew\tr9\te0\n"), ("c", "")):
+        write_graph(tmp_path / name, test)
+        graph = Graph.from_folder(tmp_path / name)
+        rules = RuleSet.read(
+            tmp_path / "rules.txt",
+            (graph.entities, graph.relations),
+            Confidence.preset("anyburl"),
+        )
+        engine = Engine(graph, rules)
+        choices = top_h([1, 2, 3, 0])
+        reweighed = with_unseen(choices, rules, engine.semantics.levels_by_value)
+        valid = rank_split(engine, "valid", [*choices, *reweighed])
+        tuned = tune("noisy-or-top-h*", choices, valid), tune("tuned", reweighed, valid)
+        names = [one.to_json(graph.relations) for one in tuned]
+        found.append(([{r: n[r] for r in ("r0", "r1", "r2")} for n in names], valid.optimistic))
+    choice, ranks = found[0]
+    assert len({str(c) for part in choice for c in part.values()}) > 1
+    for other, other_ranks in found[1:]:
+        assert other == choice
+        assert np.array_equal(other_ranks, ranks)
+
+
+def test_the_rule_sets_own_number_of_unseen_examples_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "rules.txt").write_text(RULES)
+    write_graph(tmp_path / "graph", "")
+    graph = Graph.from_folder(tmp_path / "graph")
+    for preset in ("anyburl", "pyclause"):
+        rules = RuleSet.read(
+            tmp_path / "rules.txt", (graph.entities, graph.relations), Confidence.preset(preset)
+        )
+        engine = Engine(graph, rules, preset)
+        bases = [strategy(name) for name in NAMES]
+        same = with_unseen(bases, rules, engine.semantics.levels_by_value, unseen=[5])
+        ranks = rank_split(engine, "valid", [*bases, *same])
+        assert (ranks.optimistic > 0).any()
+        for table in (ranks.optimistic, ranks.pessimistic):
+            assert np.array_equal(table[: len(bases)], table[len(bases) :])

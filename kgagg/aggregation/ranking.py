@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from kgagg.aggregation import _kernels
-from kgagg.aggregation.registry import Strategy, score
-from kgagg.engine.firings import Firings
+from kgagg.aggregation.registry import Strategy, best_rules, score
+from kgagg.engine.apply import Engine
+from kgagg.engine.firings import Firings, Queries
 from kgagg.evaluation import Ranks
+from kgagg.graph import SPLITS, Adjacency
 from kgagg.vocabulary import Vocabulary
 
 
@@ -88,3 +90,44 @@ def rank_all(
         for rank, part in zip(ranks, found, strict=True):
             rank[:, queries.triple, direction] = part
     return Ranks(entities, relations, triples, tuple(s.name for s in strategies), *ranks)
+
+
+def rank_split(
+    engine: Engine,
+    split: str,
+    strategies: Sequence[Strategy],
+    *,
+    top_x: int = 200,
+    threads: int | None = None,
+    priority: np.ndarray | None = None,
+    quiet: bool = True,
+) -> Ranks:
+    """Apply the rules to the queries of a split, and rank their targets by each strategy.
+
+    Known facts, which are no candidates, are those of the splits before this one: nothing of test
+    enters the ranks on valid.
+
+    Parameters
+    ----------
+    engine : Engine
+    split : str
+        ``"valid"`` or ``"test"``.
+    strategies : sequence of Strategy
+    top_x, threads, quiet
+        See `Engine.apply`.
+    priority : int32[entities], optional
+        See `rank_targets`.
+    """
+    graph = engine.graph
+    triples = graph.split(split)
+    before = [graph.split(name) for name in SPLITS[: SPLITS.index(split)]]
+    known = Adjacency.build(np.concatenate(before), len(graph.entities), len(graph.relations))
+    chunks = engine.apply(
+        Queries.from_triples(triples),
+        known,
+        top_x=top_x,
+        best=best_rules(strategies),
+        threads=threads,
+        quiet=quiet,
+    )
+    return rank_all(chunks, strategies, triples, graph.entities, graph.relations, priority)
