@@ -126,21 +126,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
     """Open `path` for writing UTF-8 text through `replacing`, compressing by its ending."""
-    path = Path(path)
-    with replacing(path) as temporary:
-        with contextlib.ExitStack() as stack:
-            match path.suffix:
-                case ".gz":
-                    text: IO[str] = gzip.open(temporary, "wt", encoding="utf-8")
-                case ".bz2":
-                    text = bz2.open(temporary, "wt", encoding="utf-8")
-                case ".xz":
-                    text = lzma.open(temporary, "wt", encoding="utf-8")
-                case ".zst":
-                    import zstandard
+    with replacing(path) as temporary, _create(temporary) as text:
+        yield text
 
-                    text = zstandard.open(temporary, "wt", encoding="utf-8")
-                case _:
-                    text = temporary.open("w", encoding="utf-8", newline="\n")
-            stack.enter_context(text)
-            yield text
+
+def _create(path: Path) -> IO[str]:
+    match path.suffix:
+        case ".gz":
+            return gzip.open(path, "wt", encoding="utf-8")
+        case ".bz2":
+            return bz2.open(path, "wt", encoding="utf-8")
+        case ".xz":
+            return lzma.open(path, "wt", encoding="utf-8")
+        case ".zst":
+            import zstandard
+
+            return cast(IO[str], zstandard.open(path, "wt", encoding="utf-8"))
+    return path.open("w", encoding="utf-8", newline="\n")

@@ -190,12 +190,12 @@ class Graph:
     def open(cls, path: str | os.PathLike[str]) -> Graph:
         """Map the binary form; nothing is read before it is used."""
         digest, arrays = open_arrays(Path(path), "graph")
-        names = [
+        entities, relations = (
             Vocabulary(*(arrays.pop(f"{kind}.{part}") for part in _VOCABULARY))
             for kind in ("entities", "relations")
-        ]
-        splits = [arrays.pop(name) for name in SPLITS]
-        return cls(*names, *splits, Adjacency(**arrays), digest)
+        )
+        train, valid, test = (arrays.pop(name) for name in SPLITS)
+        return cls(entities, relations, train, valid, test, Adjacency(**arrays), digest)
 
 
 _VOCABULARY = ("blob", "offsets", "table")

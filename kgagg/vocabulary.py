@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -85,7 +86,7 @@ class Vocabulary:
 
     @classmethod
     def from_names(cls, names: Iterable[str]) -> Vocabulary:
-        """Number `names` in order; a name that comes again keeps its first number."""
+        """Give `names` numbers in order; a name that comes again keeps its first one."""
         interner = Interner()
         for name in names:
             interner.add(name)
@@ -115,7 +116,7 @@ class Vocabulary:
         """Return all names by identifier."""
         data = self.blob.tobytes()
         bounds = self.offsets.tolist()
-        return [data[a:b].decode() for a, b in zip(bounds, bounds[1:], strict=False)]
+        return [data[a:b].decode() for a, b in itertools.pairwise(bounds)]
 
     def nearest(self, name: str) -> str:
         """Say which names come nearest to `name` (see `kgagg.errors.nearest`)."""
