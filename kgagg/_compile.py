@@ -13,7 +13,7 @@ import numba
 from kgagg.files import cache_folder
 
 
-def kernels(*sources: str) -> Callable[..., Any]:
+def kernels(*sources: str, allocates: bool = True) -> Callable[..., Any]:
     """Return the decorator for the kernels of one module.
 
     numba notices a change in the file of a kernel, not in the files that it calls into. So the
@@ -23,6 +23,8 @@ def kernels(*sources: str) -> Callable[..., Any]:
     ----------
     *sources : str
         ``__file__`` of the module, then of each module whose kernels it calls.
+    allocates : bool
+        If false, the kernels create no arrays and are compiled without reference counting.
 
     Returns
     -------
@@ -44,7 +46,8 @@ def kernels(*sources: str) -> Callable[..., Any]:
         # numba reads the folder when the decorator is applied
         previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
         try:
-            return numba.njit(nogil=True, cache=writable, error_model="numpy")(function)
+            options = {"nogil": True, "cache": writable, "error_model": "numpy", "_nrt": allocates}
+            return numba.njit(**options)(function)
         finally:
             numba.config.CACHE_DIR = previous
 

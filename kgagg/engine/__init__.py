@@ -1,0 +1,1 @@
+"""Apply rules to queries: the rule index, the kernels, the driver."""

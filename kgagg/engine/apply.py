@@ -1,0 +1,218 @@
+"""The driver of the engine: threads, chunks, progress, memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgagg.engine import _kernels
+from kgagg.engine.firings import Firings, Queries
+from kgagg.engine.index import build_index
+from kgagg.engine.semantics import Semantics, semantics
+from kgagg.graph import Adjacency, Graph
+from kgagg.progress import Progress
+from kgagg.rules.ruleset import RuleSet
+
+
+class Engine:
+    """Rules made ready to be applied to queries on a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        Bodies are matched with its train split.
+    rules : RuleSet
+        Over the vocabularies of `graph`.
+    meaning : str or Semantics
+        What counts as a prediction.
+    """
+
+    def __init__(self, graph: Graph, rules: RuleSet, meaning: str | Semantics = "anyburl") -> None:
+        self.graph, self.rules = graph, rules
+        self.semantics = semantics(meaning) if isinstance(meaning, str) else meaning
+        self.index = build_index(graph, rules, self.semantics)
+        self.facts = _facts(graph.adjacency)
+
+    def apply(
+        self,
+        queries: Queries,
+        known: Adjacency,
+        *,
+        top_x: int = 200,
+        best: int = 10,
+        complete: bool = True,
+        threads: int | None = None,
+        chunk: int = 256,
+        quiet: bool = True,
+    ) -> Iterator[Firings]:
+        """Apply the rules to `queries`; yield the firings of one chunk after the other.
+
+        Parameters
+        ----------
+        queries : Queries
+        known : Adjacency
+            Known facts, which are no candidates (targets always are).
+        top_x : int
+            The pool is closed by the rule with which this many candidates other than targets are
+            reached; 0 keeps all candidates.
+        best : int
+            How many rules to keep for each candidate; 0 keeps all.
+        complete : bool
+            If false, nothing is asked after the pool is closed: enough for MAX alone, as the best
+            rule of each candidate is known by then.
+        threads : int, optional
+            All processors by default. The result does not depend on it, nor on `chunk`.
+        chunk : int
+            How many queries to apply at once.
+        quiet : bool
+            Show no progress.
+        """
+        threads = threads or len(os.sched_getaffinity(0))
+        options = _kernels.Options(
+            self.semantics.strict_identity,
+            self.semantics.branching,
+            self.semantics.discrimination,
+            top_x,
+            best,
+            complete,
+        )
+        spare = [_Worker(self) for _ in range(threads)]
+        known_facts = _facts(known)
+        starts = iter(range(0, len(queries), chunk))
+        waiting: dict[int, Future[Firings]] = {}
+
+        def run(start: int) -> Firings:
+            worker = spare.pop()
+            try:
+                part = queries.part(start, min(start + chunk, len(queries)))
+                return worker.run(part, known_facts, options)
+            finally:
+                spare.append(worker)
+
+        executor = ThreadPoolExecutor(threads)
+        try:
+            with Progress("apply", len(queries), "queries", quiet=quiet) as progress:
+                position = 0
+                while position < len(queries):
+                    # a few chunks ahead, so that a slow one does not hold up the others
+                    while len(waiting) < 4 * threads and (start := next(starts, None)) is not None:
+                        waiting[start] = executor.submit(run, start)
+                    while not waiting[position].done():
+                        wait(waiting.values(), timeout=0.2, return_when=FIRST_COMPLETED)
+                    firings = waiting.pop(position).result()
+                    position += len(firings.queries)
+                    progress.add(len(firings.queries))
+                    yield firings
+        finally:
+            executor.shutdown(wait=True, cancel_futures=True)
+
+
+@dataclass
+class _Worker:
+    """The working space of one thread, which grows when a query needs more."""
+
+    engine: Engine
+
+    def __post_init__(self) -> None:
+        entities = len(self.engine.graph.entities)
+        slots = 2 * len(self.engine.graph.relations)
+        nodes = len(self.engine.index.node)
+        shapes: dict[str, tuple[Any, Any]] = {
+            "state": (8, np.int64),
+            "mark": ((entities, 4), np.int32),
+            "seen": (entities, np.int32),
+            "row": ((entities, 2), np.int32),
+            "memo": ((nodes, 3), np.int64),
+            "arena": (_START, np.int32),
+            "found": (entities, np.int32),
+            "hits": (_START, np.int64),
+            "heap": (slots, np.int64),
+            "streams": ((slots, 3), np.int32),
+            "pool": (entities, np.int32),
+            "fires": (_START, np.int32),
+            "pieces": (_START, np.int64),
+            "piece_start": (_START, np.int64),
+            "bucket": ((slots, 4), np.int64),
+            "links": ((_START, 3), np.int32),
+            "list_ptr": (entities + 1, np.int64),
+            "lists": (_START, np.int32),
+            "order": ((2, entities), np.int32),
+            "path": ((6, 64), np.int64),
+            "totals": (4, np.int64),
+            "digits": (256, np.int64),
+            "sorted": (_START, np.int64),
+            "climb": (64, np.int32),
+            "stack": (nodes, np.int32),
+        }
+        self.scratch = _kernels.Scratch(**{name: np.zeros(*shapes[name]) for name in shapes})
+
+    def run(self, queries: Queries, known: _kernels.Facts, options: _kernels.Options) -> Firings:
+        """Apply the rules to `queries` in this thread."""
+        engine = self.engine
+        slots = (2 * queries.relation + queries.direction).astype(np.int32)
+        out = _output(len(queries), 256 * len(queries), 2048 * len(queries))
+        state = self.scratch.state
+        state[_kernels.DONE_QUERIES] = state[_kernels.ROWS] = state[_kernels.RULES] = 0
+        while True:
+            status = _kernels.apply_queries(
+                engine.facts,
+                known,
+                engine.index,
+                options,
+                self.scratch,
+                slots,
+                queries.entity,
+                queries.target_ptr,
+                queries.target,
+                out,
+            )
+            if status == _kernels.DONE:
+                break
+            if status == _kernels.GROW_OUTPUT:
+                out = _kernels.Output(out.size, *(_doubled(array) for array in out[1:]))
+            else:
+                self.scratch = self.scratch._replace(
+                    **{name: _doubled(getattr(self.scratch, name)) for name in _GROWING}
+                )
+        rows, rules = state[_kernels.ROWS], state[_kernels.RULES]
+        return Firings(
+            queries,
+            np.concatenate([[0], np.cumsum(out.size)]).astype(np.int64),
+            out.candidate[:rows].copy(),
+            out.rule_count[:rows].copy(),
+            out.strength[:rows].copy(),
+            out.level[:rows].copy(),
+            np.concatenate([[0], np.cumsum(out.kept[:rows])]).astype(np.int64),
+            out.rules[:rules].copy(),
+            engine.rules.confidence,
+            engine.index.weight,
+        )
+
+
+_START = 1 << 16
+_GROWING = ("arena", "hits", "fires", "pieces", "piece_start", "sorted", "links", "lists")
+
+
+def _output(queries: int, rows: int, rules: int) -> _kernels.Output:
+    return _kernels.Output(
+        np.zeros(queries, np.int32),
+        np.empty(rows, np.int32),
+        np.empty(rows, np.int32),
+        np.empty(rows, np.float64),
+        np.empty(rows, np.int32),
+        np.empty(rows, np.int32),
+        np.empty(rules, np.int32),
+    )
+
+
+def _doubled(array: np.ndarray) -> np.ndarray:
+    return np.concatenate([array, np.zeros_like(array)])
+
+
+def _facts(adjacency: Adjacency) -> _kernels.Facts:
+    return _kernels.Facts(*(getattr(adjacency, name) for name in _kernels.Facts._fields))

@@ -1,0 +1,178 @@
+"""The rule index: rules by what makes them fire."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgagg.engine import _kernels
+from kgagg.engine._kernels import (
+    CONSTANT,
+    CYCLIC,
+    DANGLING,
+    GENERAL,
+    ME,
+    MORE,
+    OPEN,
+    SEARCH,
+    SELF,
+    ZERO,
+)
+from kgagg.engine.semantics import Semantics
+from kgagg.graph import Adjacency, Graph
+from kgagg.rules.ruleset import RuleSet
+from kgagg.rules.shapes import SIDE, XX
+
+
+def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> _kernels.Index:
+    """Index `rules` over the vocabularies of `graph`.
+
+    Returns
+    -------
+    Index
+        See there; its size grows with the number of rules and their steps.
+    """
+    slots = 2 * len(graph.relations)
+    entities = len(graph.entities)
+    length = np.diff(rules.body_ptr)[rules.body]
+    side = rules.flags & SIDE
+    fires = rules.body_constant != ME
+
+    acyclic = (rules.kind == CONSTANT) | (rules.kind == DANGLING)
+    backward = np.flatnonzero(acyclic & fires & (rules.head_constant >= 0))
+    slot = (2 * rules.relation + (1 - side)).astype(np.int32)
+    for digits, buckets in ((rules.head_constant, entities), (slot, slots)):
+        backward = _kernels.sort_rows(backward, digits, buckets)
+
+    table = np.empty((len(rules), 7), np.int32)
+    table[:, _kernels.KIND] = rules.kind
+    table[:, _kernels.SIDE] = side
+    table[:, _kernels.HEAD] = rules.head_constant
+    table[:, _kernels.END] = rules.body_constant
+    table[:, _kernels.BODY] = rules.body_ptr[rules.body]
+    table[:, _kernels.LENGTH] = length
+    table[:, _kernels.LEVEL] = np.arange(len(rules))
+    if semantics.levels_by_value:
+        table[:, _kernels.LEVEL] = np.cumsum(np.diff(rules.confidence, prepend=np.inf) != 0)
+    with np.errstate(divide="ignore"):
+        weight = -np.log1p(-rules.confidence)
+    return _kernels.Index._make(
+        (
+            table,
+            weight,
+            rules.body_keys,
+            *_forward(rules, semantics, length, side, fires, slots, entities),
+            *_kernels.group_rows(slot[backward], rules.head_constant[backward], slots),
+            (backward << 32) | MORE,
+            *_steps(graph.adjacency, semantics),
+            *_trie(rules, slots),
+        )
+    )
+
+
+def _steps(adjacency: Adjacency, semantics: Semantics) -> tuple[np.ndarray, ...]:
+    """For each step key, the entities that can take it, and how far it spreads at most."""
+    slots = len(adjacency.key_ptr) - 1
+    sizes = np.diff(adjacency.segment_ptr)
+    entity = np.repeat(
+        np.arange(len(adjacency.entity_ptr) - 1, dtype=np.int32), np.diff(adjacency.entity_ptr)
+    )
+    most = np.zeros(slots, np.int64)
+    np.maximum.at(most, adjacency.segment_key, sizes)
+    if semantics.strict_identity:
+        # a step that leads nowhere but back to the entity is none
+        taken = (sizes > 1) | (adjacency.neighbours[adjacency.segment_ptr[:-1]] != entity)
+    else:
+        taken = np.ones(len(sizes), np.bool_)
+    rows = _kernels.sort_rows(np.flatnonzero(taken), adjacency.segment_key, slots)
+    return _pointers(adjacency.segment_key[rows], slots), entity[rows], most
+
+
+def _forward(
+    rules: RuleSet,
+    semantics: Semantics,
+    length: np.ndarray,
+    side: np.ndarray,
+    fires: np.ndarray,
+    slots: int,
+    entities: int,
+) -> tuple[np.ndarray, ...]:
+    """Rows for the rules that fire from the query's entity: by slot, first step and constant."""
+    acyclic = (rules.kind != CYCLIC) & (rules.kind != GENERAL) & fires
+    both = acyclic & ((rules.flags & XX) != 0)
+    one = np.flatnonzero(acyclic & ~both)
+    parts = [(one, (2 * rules.relation + side)[one])]
+    for direction in (0, 1):
+        if direction == 1 or not semantics.reflexive_heads_only:
+            row = np.flatnonzero(both)
+            parts.append((row, 2 * rules.relation[row] + direction))
+    general = np.flatnonzero(rules.kind == GENERAL)
+    parts += [(general, 2 * rules.relation[general] + direction) for direction in (0, 1)]
+    rule = np.concatenate([part[0] for part in parts]).astype(np.int32)
+    slot = np.concatenate([part[1] for part in parts]).astype(np.int32)
+
+    key = np.full(len(rule), -1, np.int32)
+    constant = rules.body_constant[rule].copy()
+    stepping = (rules.kind[rule] != ZERO) & (rules.kind[rule] != GENERAL)
+    key[stepping] = rules.body_keys[rules.body_ptr[rules.body[rule[stepping]]]]
+    constant[rules.kind[rule] == DANGLING] = OPEN
+    constant[rules.kind[rule] == ZERO] = OPEN
+    constant[length[rule] > 1] = SEARCH
+    # a general body is tried if the entity has the first edge that the body asks of it
+    for i in np.flatnonzero(rules.kind[rule] == GENERAL):
+        body = rules.body[rule[i]]
+        atoms = rules.body_keys[rules.body_ptr[body] : rules.body_ptr[body + 1]].reshape(-1, 3)
+        for relation, *ends in atoms:
+            if slot[i] & 1 in ends:
+                key[i] = 2 * relation + ends.index(slot[i] & 1)
+                break
+        constant[i] = SEARCH
+
+    order = np.argsort(rule, kind="stable")
+    for digits, buckets in ((constant, entities), (key, slots), (slot, slots)):
+        order = _kernels.sort_rows(order, digits, buckets)
+    constant, rule = constant[order], rule[order].astype(np.int64)
+    predicted = rules.head_constant[rule].astype(np.int64)
+    predicted[predicted == ME] = SELF
+    predicted[constant == SEARCH] = MORE
+    groups = _kernels.group_rows(slot[order], key[order], slots)
+    return (*groups, constant, (rule << 32) | predicted)
+
+
+def _trie(rules: RuleSet, slots: int) -> tuple[np.ndarray, ...]:
+    """Put the cyclic bodies into a trie: its nodes, the rules that end at each, and the streams."""
+    cyclic = np.flatnonzero(rules.kind == CYCLIC).astype(np.int32)
+    parent, key, depth, end, first = _kernels.build_trie(
+        cyclic, rules.relation, rules.body, rules.body_ptr, rules.body_keys, slots
+    )
+    need, last, family = _kernels.trie_bounds(parent, depth, cyclic, end)
+    # number the nodes depth by depth, the children of a node together and by key
+    number = np.arange(len(parent), dtype=np.int32)
+    order = [number[:slots]]
+    for level in range(1, depth.max(initial=0) + 1):
+        rows = _kernels.sort_rows(np.flatnonzero(depth == level), key, slots)
+        above = np.where(parent >= 0, number[parent], -1).astype(np.int32)
+        rows = _kernels.sort_rows(rows, above, len(parent))
+        number[rows] = sum(map(len, order)) + np.arange(len(rows), dtype=np.int32)
+        order.append(rows)
+    rows = np.concatenate(order)
+
+    # rules were taken in order for either direction, and stable sorting keeps them so
+    both = np.concatenate([cyclic, cyclic])
+    ends, firsts = number[end.reshape(-1)], number[first.reshape(-1)]
+    ending = _kernels.sort_rows(np.arange(len(ends)), ends, len(rows))
+    stream = _kernels.sort_rows(np.arange(len(firsts)), firsts, len(rows))
+    node = np.zeros((len(rows) + 1, 9), np.int32)
+    above = np.where(parent >= 0, number[parent], -1)[rows]
+    for column, values in enumerate((above, key[rows], depth[rows], need[rows])):
+        node[:-1, column] = values
+    node[:-1, _kernels.FAMILY] = family[rows]
+    node[:-1, _kernels.LAST] = last[rows]
+    node[:, _kernels.CHILD] = slots + _pointers(above[slots:], len(rows))
+    node[:, _kernels.ENDING] = _pointers(ends, len(rows))
+    node[:, _kernels.STREAM] = _pointers(firsts, len(rows))
+    return node, both[ending], np.stack([both[stream], ends[stream]], axis=1)
+
+
+def _pointers(values: np.ndarray, count: int) -> np.ndarray:
+    """Where each of the values 0 to `count` - 1 begins once `values` are sorted: int64."""
+    return np.concatenate([[0], np.cumsum(np.bincount(values, minlength=count))]).astype(np.int64)
