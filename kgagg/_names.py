@@ -16,7 +16,7 @@ jit = kernels(__file__)
 
 
 @jit
-def _word(buffer, i):
+def word(buffer, i):
     """Return the eight bytes from position `i` on as one number."""
     # unsigned positions, with which the compiler makes one load of the eight
     return (
@@ -37,7 +37,7 @@ def hash_bytes(buffer, start, stop):
     i, end = U64(start), U64(stop)
     value = end - i
     while i + U64(8) <= end:
-        value = (value ^ _word(buffer, i)) * U64(0x9E3779B97F4A7C15)
+        value = (value ^ word(buffer, i)) * U64(0x9E3779B97F4A7C15)
         value ^= value >> U64(29)
         i += U64(8)
     last = U64(0)
@@ -53,7 +53,7 @@ def _same(blob, first, buffer, start, length):
     """Tell whether ``blob[first:]`` and ``buffer[start:]`` begin with the same `length` bytes."""
     i, j, end = U64(first), U64(start), U64(first + length)
     while i + U64(8) <= end:
-        if _word(blob, i) != _word(buffer, j):
+        if word(blob, i) != word(buffer, j):
             return False
         i += U64(8)
         j += U64(8)

@@ -78,7 +78,7 @@ def blocks(path: str | os.PathLike[str], size: int = 1 << 24) -> Iterator[bytes]
             yield block
 
 
-def line_blocks(path: str | os.PathLike[str], size: int = 1 << 24) -> Iterator[bytes]:
+def line_blocks(path: str | os.PathLike[str], size: int = 1 << 21) -> Iterator[bytes]:
     """Read a file in blocks of whole lines of about `size` bytes; every line is ended by a LF.
 
     A byte order mark at the start is left out.

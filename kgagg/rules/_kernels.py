@@ -8,10 +8,11 @@ of the path, and its numbers have no needless digits. All other lines are left t
 from __future__ import annotations
 
 import numpy as np
+from numba import uint64 as U64
 
 from kgagg import _names
 from kgagg._compile import kernels
-from kgagg._names import find, hash_bytes, intern
+from kgagg._names import find, hash_bytes, intern, word
 
 jit = kernels(__file__, _names.__file__)
 
@@ -82,7 +83,7 @@ def read_block(
     for i in range(len(rows)):
         start = position
         while buffer[position] != _LF:
-            position += 1
+            position = _skip(buffer, position + 1, len(buffer), _LF + 1)
         stop = position
         position += 1
         while stop > start and buffer[stop - 1] == _CR:
@@ -254,14 +255,31 @@ def _cut_atom(buffer, start, stop):
 @jit
 def _until(buffer, start, stop, wanted):
     """Return the position of `wanted`, or -1 if another special byte or the end comes first."""
-    for i in range(start, stop):
+    i = _skip(buffer, start, stop, _COMMA + 1)
+    while i < stop:
         byte = buffer[i]
-        if byte <= _COMMA:
-            if byte == wanted:
-                return i
-            if byte in (_OPEN, _CLOSE, _COMMA, _TAB):
-                return -1
+        if byte == wanted:
+            return i
+        if byte in (_OPEN, _CLOSE, _COMMA, _TAB):
+            return -1
+        i = _skip(buffer, i + 1, stop, _COMMA + 1)
     return -1
+
+
+@jit
+def _skip(buffer, start, stop, least):
+    """Return the first position that may have a byte below `least`, or `stop`."""
+    i, end = U64(start), U64(stop)
+    ones = U64(0x0101010101010101)
+    while i + U64(8) <= end:
+        eight = word(buffer, i)
+        # the high bit of a byte stays set if the byte is smaller
+        if (eight - ones * U64(least)) & ~eight & (ones * U64(128)):
+            break
+        i += U64(8)
+    while i < end and buffer[i] >= least:
+        i += U64(1)
+    return np.int64(i)
 
 
 @jit

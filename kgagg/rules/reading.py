@@ -20,7 +20,7 @@ from kgagg.rules.confidence import Confidence, types_of
 from kgagg.rules.shapes import BARE, GENERAL, ME, ME_ID, NONE_ID, STYLE, Rule, Unusable
 from kgagg.vocabulary import Interner, Vocabulary
 
-_BLOCK = 1 << 21
+_BLOCK = 1 << 20
 _ME = np.frombuffer(ME.encode(), np.uint8).copy()
 _EXPECTED = (
     "in no known form, expected rules of AnyBURL or PyClause (predicted, correct, confidence and "
@@ -92,6 +92,32 @@ class _Block(NamedTuple):
     used: int
 
 
+class _Column:
+    """An array that grows at its end.
+
+    Many small arrays, joined in the end, would leave the memory in pieces that stay.
+    """
+
+    def __init__(self, values: np.ndarray) -> None:
+        self._values = values
+        self.size = len(values)
+
+    def extend(self, values: np.ndarray) -> None:
+        """Append `values`; the type becomes wider if theirs is."""
+        end = self.size + len(values)
+        dtype = np.promote_types(self._values.dtype, values.dtype)
+        if end > len(self._values) or dtype != self._values.dtype:
+            larger = np.empty(max(end, len(self._values) * 3 // 2), dtype)
+            larger[: self.size] = self._values[: self.size]
+            self._values = larger
+        self._values[self.size : end] = values
+        self.size = end
+
+    def values(self) -> np.ndarray:
+        """Return what was appended."""
+        return self._values[: self.size]
+
+
 class _Style:
     """What a way to write the confidence makes of statistics, each pair of them written once."""
 
@@ -152,7 +178,7 @@ class Reader:
         self.entities, self.relations = vocabularies or (Interner(), Interner())
         # bodies that are paths, and general ones
         self.bodies = Interner(), Interner()
-        self.columns: dict[str, list[np.ndarray]] = {}
+        self.columns: dict[str, _Column] = {}
         self.written: list[tuple[int, str]] = []
         self._styles = [_Style(write) for write in anyburl.STYLES]
 
@@ -360,14 +386,13 @@ class Reader:
             "line": lines.astype(np.int32),
             "source": np.full(len(rows), source, np.uint8),
         }
+        # the PCA column begins with the first block that needs it
         if "pca_predicted" in self.columns or pca.max(initial=-1) >= 0:
             columns["pca_predicted"] = _small(pca)
-            before = self.columns.get("kind", [])
-            self.columns.setdefault(
-                "pca_predicted", [np.full(len(x), -1, np.int32) for x in before]
-            )
+            before = self.columns["kind"].size if self.columns else 0
+            self.columns.setdefault("pca_predicted", _Column(np.full(before, -1, np.int32)))
         for name, values in columns.items():
-            self.columns.setdefault(name, []).append(values[keep])
+            self.columns.setdefault(name, _Column(values[:0])).extend(values[keep])
 
     def _anyburl_parser(self) -> Callable[[str], Parsed | None]:
         entity = None if self.open else self._has_entity
@@ -406,7 +431,8 @@ def _dialect(block: bytes) -> str | None:
     """Tell the dialect of a file from its first block."""
     header = amie.Header()
     for line in block.decode(errors="replace").split("\n"):
-        if header.read(line) or ("   => " in line and "\t" in line):
+        first, tab, _ = line.partition("\t")
+        if header.read(line) or (tab and "   => " in first):
             return "amie"
         if ") <= " in line or line.rstrip("\r").endswith(") <="):
             return "anyburl"

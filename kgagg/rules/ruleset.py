@@ -174,12 +174,13 @@ class RuleSet:
         """Sort what `reader` has collected, each rule once."""
         columns: dict[str, np.ndarray] = {name: np.empty(0, kind) for name, kind in COLUMNS.items()}
         for name in list(reader.columns):
-            # one column at a time, so that there is never a second copy of all of them
-            columns[name] = np.concatenate(reader.columns.pop(name))
+            columns[name] = reader.columns.pop(name).values()
         columns["body"][columns["kind"] == GENERAL] += reader.bodies[0].count
         first = _kernels.first_of_each(*(columns[name] for name in IDENTITY))
         reader.report.duplicates = int(len(first) - np.count_nonzero(first))
-        order = np.argsort(-columns["confidence"], kind="stable").astype(np.int32)
+        # no confidence is negative, so its bits as a whole number sort in the same way, but faster
+        descending = ~columns["confidence"].view(np.int64)
+        order = np.argsort(descending, kind="stable").astype(np.int32)
         order = order[first[order]]
         for name in columns:
             columns[name] = columns[name][order]
