@@ -71,6 +71,16 @@ class Ranks:
             pessimistic=np.concatenate([part.pessimistic for part in parts]),
         )
 
+    def only(self, strategies: Sequence[str]) -> Ranks:
+        """Return the ranks of these strategies, in this order."""
+        rows = [self.strategies.index(name) for name in strategies]
+        return dataclasses.replace(
+            self,
+            strategies=tuple(strategies),
+            optimistic=self.optimistic[rows],
+            pessimistic=self.pessimistic[rows],
+        )
+
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a parquet file: one row for each triple, direction and strategy.
 

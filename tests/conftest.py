@@ -6,6 +6,7 @@ import os
 import tarfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -38,3 +39,28 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("KGAGG_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+RULES = """\
+100\t60\t0.6\tr0(X,Y) <= r1(X,Y)
+100\t50\t0.5\tr0(X,Y) <= r2(Y,X)
+20\t14\t0.7\tr0(X,e1) <= r1(X,e2)
+40\t10\t0.25\tr0(e3,Y) <= r2(Y,A)
+90\t9\t0.1\tr0(X,e4) <=\x20
+100\t40\t0.4\tr1(X,Y) <= r0(X,A), r2(A,Y)
+30\t9\t0.3\tr1(X,Y) <= r2(X,Y)
+100\t45\t0.45\tr2(X,Y) <= r0(Y,X)
+100\t30\t0.3\tr2(X,Y) <= r1(X,A), r1(A,B), r0(B,Y)
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    """A folder with a small graph and rules for it: train.txt, valid.txt, test.txt, rules.txt."""
+    generator = np.random.default_rng(0)
+    for split, size in (("train", 150), ("valid", 30), ("test", 40)):
+        rows = zip(*generator.integers(0, (12, 3, 12), (size, 3)).T, strict=True)
+        text = "".join(f"e{h}\tr{r}\te{t}\n" for h, r, t in rows)
+        (tmp_path / f"{split}.txt").write_text(text)
+    (tmp_path / "rules.txt").write_text(RULES)
+    return tmp_path

@@ -16,6 +16,7 @@ class Max(Strategy):
     """
 
     name = "max"
+    complete = False
 
     def score(self, firings: Firings) -> np.ndarray:
         """Return the confidence of the first rule of each candidate."""

@@ -38,7 +38,7 @@ class NoisyOrTopH(Strategy):
     """
 
     def __init__(self, h: int) -> None:
-        self.name, self.best = f"noisy-or-top-{h}", h
+        self.name, self.best, self.complete = f"noisy-or-top-{h}", h, h > 1
 
     def score(self, firings: Firings) -> np.ndarray:
         """Return the sum of the h greatest weights of each candidate."""

@@ -11,7 +11,8 @@ from kgagg.aggregation.registry import Strategy, best_rules, score
 from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Firings, Queries
 from kgagg.evaluation import Ranks
-from kgagg.graph import SPLITS, Adjacency
+from kgagg.graph import SPLITS, Adjacency, Graph
+from kgagg.timing import Stopwatch
 from kgagg.vocabulary import Vocabulary
 
 
@@ -69,6 +70,7 @@ def rank_all(
     entities: Vocabulary,
     relations: Vocabulary,
     priority: np.ndarray | None = None,
+    watch: Stopwatch | None = None,
 ) -> Ranks:
     """Rank the targets of all queries made from `triples`, chunk by chunk.
 
@@ -81,15 +83,28 @@ def rank_all(
     entities, relations : Vocabulary
     priority : int32[entities], optional
         See `rank_targets`.
+    watch : Stopwatch, optional
+        Takes the time to get the chunks as ``apply``, that to rank them as ``aggregate``.
     """
+    watch = watch or Stopwatch()
     ranks = np.zeros((2, len(strategies), len(triples), 2), np.int32)
-    for firings in chunks:
-        queries = firings.queries
-        direction = np.repeat(queries.direction, np.diff(queries.target_ptr))
-        found = rank_targets(firings, score(firings, strategies), priority)
-        for rank, part in zip(ranks, found, strict=True):
-            rank[:, queries.triple, direction] = part
+    for firings in watch.each("apply", chunks):
+        with watch.stage("aggregate"):
+            queries = firings.queries
+            direction = np.repeat(queries.direction, np.diff(queries.target_ptr))
+            found = rank_targets(firings, score(firings, strategies), priority)
+            for rank, part in zip(ranks, found, strict=True):
+                rank[:, queries.triple, direction] = part
     return Ranks(entities, relations, triples, tuple(s.name for s in strategies), *ranks)
+
+
+def known_before(graph: Graph, split: str) -> Adjacency:
+    """Return the facts of the splits before `split`, which are no candidates for its queries.
+
+    So nothing of test enters the ranks on valid.
+    """
+    before = [graph.train[:0], *(graph.split(name) for name in SPLITS[: SPLITS.index(split)])]
+    return Adjacency.build(np.concatenate(before), len(graph.entities), len(graph.relations))
 
 
 def rank_split(
@@ -100,12 +115,12 @@ def rank_split(
     top_x: int = 200,
     threads: int | None = None,
     priority: np.ndarray | None = None,
+    watch: Stopwatch | None = None,
     quiet: bool = True,
 ) -> Ranks:
     """Apply the rules to the queries of a split, and rank their targets by each strategy.
 
-    Known facts, which are no candidates, are those of the splits before this one: nothing of test
-    enters the ranks on valid.
+    Known facts are those of the splits before this one.
 
     Parameters
     ----------
@@ -117,17 +132,18 @@ def rank_split(
         See `Engine.apply`.
     priority : int32[entities], optional
         See `rank_targets`.
+    watch : Stopwatch, optional
+        See `rank_all`.
     """
     graph = engine.graph
     triples = graph.split(split)
-    before = [graph.split(name) for name in SPLITS[: SPLITS.index(split)]]
-    known = Adjacency.build(np.concatenate(before), len(graph.entities), len(graph.relations))
     chunks = engine.apply(
         Queries.from_triples(triples),
-        known,
+        known_before(graph, split),
         top_x=top_x,
         best=best_rules(strategies),
+        complete=any(one.complete for one in strategies),
         threads=threads,
         quiet=quiet,
     )
-    return rank_all(chunks, strategies, triples, graph.entities, graph.relations, priority)
+    return rank_all(chunks, strategies, triples, graph.entities, graph.relations, priority, watch)

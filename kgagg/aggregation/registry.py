@@ -20,10 +20,13 @@ class Strategy(ABC):
     name : str
     best : int
         How many of the best rules of a candidate it reads; 0 means all of them.
+    complete : bool
+        Whether it reads more than the best rule: more rules, or what sums up all of them.
     """
 
     name: str
     best: int = 1
+    complete: bool = True
 
     @abstractmethod
     def score(self, firings: Firings) -> np.ndarray:

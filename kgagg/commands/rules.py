@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> None:
     rules = RuleSet.read(
         args.rules, vocabularies, confidence, strict=args.strict, threads=args.threads
     )
-    print(_summary(rules), end="")
+    print(summary(rules), end="")
     if args.stats:
         print(_statistics(rules), end="")
     if args.to and (left_out := write(rules, args.to, args.dialect)):
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> None:
             file.write("\n")
 
 
-def _summary(rules: RuleSet) -> str:
+def summary(rules: RuleSet) -> str:
     """Say how many rules there are and what became of all other lines."""
     report = rules.report
     lines = [f"{len(rules):,} rules"]

@@ -1,0 +1,97 @@
+"""What the verbs that apply rules have in common."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgagg.files import writing
+
+if TYPE_CHECKING:
+    from kgagg.engine.apply import Engine
+    from kgagg.timing import Stopwatch
+
+
+def count(text: str) -> int:
+    """Read a whole number that is not negative."""
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text}: expected at least 0")
+    return number
+
+
+def positive(text: str) -> int:
+    """Read a whole number that is not less than one."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected at least 1")
+    return number
+
+
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    """Add the graph and the rules."""
+    parser.add_argument("data", metavar="DATA", help="a folder or a registered dataset")
+    parser.add_argument(
+        "rules",
+        nargs="+",
+        metavar="RULES",
+        help="rule files of AnyBURL, PyClause or AMIE 3, plain or compressed (several are merged), "
+        "or a binary rule set",
+    )
+
+
+def add_meaning(parser: argparse.ArgumentParser) -> None:
+    """Add how rules are read and what they predict, and how to run."""
+    parser.add_argument(
+        "--semantics",
+        default="anyburl",
+        metavar="NAME",
+        help="anyburl (default) or pyclause: what a rule predicts, its weight, thresholds",
+    )
+    parser.add_argument("--pca", action="store_true", help="rank rules by AMIE's PCA confidence")
+    parser.add_argument("--strict", action="store_true", help="stop at the first unusable rule")
+    parser.add_argument(
+        "--threads", type=positive, metavar="N", help="default: all processors; changes no result"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    parser.add_argument("-v", "--verbose", action="store_true", help="say what became of the rules")
+
+
+def open_engine(args: argparse.Namespace, watch: Stopwatch) -> Engine:
+    """Read the graph and the rules, and index them; tell what cannot be used."""
+    import dataclasses
+
+    from kgagg.commands.rules import summary
+    from kgagg.engine.apply import Engine
+    from kgagg.engine.semantics import semantics
+    from kgagg.graph import Graph
+    from kgagg.rules import Confidence, RuleSet
+
+    meaning = semantics(args.semantics)
+    confidence = dataclasses.replace(Confidence.preset(meaning.name), pca=args.pca)
+    with watch.stage("load"):
+        graph = Graph.read(args.data)
+        rules = RuleSet.read(
+            args.rules,
+            (graph.entities, graph.relations),
+            confidence,
+            strict=args.strict,
+            threads=args.threads,
+        )
+    if args.verbose:
+        print(summary(rules), end="", file=sys.stderr)
+    elif rules.report.unusable and not args.quiet:
+        lines = sum(problem.count for problem in rules.report.unusable.values())
+        print(f"{lines:,} lines hold rules that cannot be used (-v tells more)", file=sys.stderr)
+    with watch.stage("index"):
+        return Engine(graph, rules, meaning)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write `content` as JSON for people and programs."""
+    with writing(path) as file:
+        json.dump(content, file, indent=2, ensure_ascii=False)
+        file.write("\n")

@@ -1,0 +1,152 @@
+"""``kgagg evaluate``: apply rules to a split and evaluate aggregation strategies."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgagg.commands import _options
+
+if TYPE_CHECKING:
+    from kgagg.evaluating import Evaluation
+
+
+def add_parser(verbs: Any) -> argparse.ArgumentParser:
+    """Add the parser of this verb."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        "evaluate",
+        help="apply rules, aggregate with every strategy, evaluate",
+        description="Apply rules once to all queries of a split, aggregate with each strategy, and "
+        "print filtered hits@k and MRR, the share of targets that are tied, and the bracket in "
+        "which the MRR lies whatever is done about ties.",
+        epilog="example: kgagg evaluate wnrr rules.txt --strategies max,max+,noisy-or-top-5",
+    )
+    _options.add_inputs(parser)
+    parser.add_argument(
+        "--split", default="test", choices=("test", "valid"), help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--strategies",
+        metavar="A,B,...",
+        help="max, max+, noisy-or, noisy-or-top-5 (any number), noisy-or-top-h* (h tuned on valid)"
+        ", and, which read all rules of a candidate: mean, log-odds, tuned (strategy and unseen "
+        "examples tuned on valid); all: every one but the last three. Default: the paper's",
+    )
+    parser.add_argument(
+        "--top-x",
+        type=_options.count,
+        default=200,
+        metavar="N",
+        help="candidates of a query: those up to the rule that reaches N; 0: all (default: 200)",
+    )
+    parser.add_argument(
+        "--top-h",
+        type=_numbers,
+        metavar="H,H,...",
+        help="what noisy-or-top-h* chooses from; 1: max+, all: all rules (default: 1,4,5,...,10)",
+    )
+    parser.add_argument(
+        "--ties",
+        default="expected",
+        metavar="NAME",
+        help="expected (default, the mean over random orders), random, realistic, optimistic, "
+        "pessimistic, or frequency (PyClause's order)",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="for random ties")
+    parser.add_argument(
+        "--intervals", action="store_true", help="with 95 %% bootstrap intervals of the MRR"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers here")
+    parser.add_argument(
+        "--ranks",
+        type=Path,
+        metavar="FILE.parquet",
+        help="write the ranks of each triple, direction and strategy here",
+    )
+    _options.add_meaning(parser)
+    return parser
+
+
+_STAGES = ("load", "index", "compile", "apply", "aggregate")
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(0 if item == "all" else _options.count(item) for item in text.split(","))
+
+
+def run(args: argparse.Namespace) -> None:
+    """Load, apply, evaluate, print."""
+    from kgagg import __version__
+    from kgagg.evaluating import PAPER, evaluate
+    from kgagg.timing import Stopwatch, peak_memory
+
+    watch = Stopwatch()
+    engine = _options.open_engine(args, watch)
+    evaluation = evaluate(
+        engine,
+        args.strategies.split(",") if args.strategies else PAPER,
+        args.split,
+        **({"h": args.top_h} if args.top_h else {}),
+        top_x=args.top_x,
+        ties=args.ties,
+        seed=args.seed,
+        threads=args.threads,
+        watch=watch,
+        quiet=args.quiet,
+    )
+    print(_table(evaluation, args.intervals), end="")
+    if args.ranks:
+        evaluation.ranks.write(args.ranks)
+    seconds = {name: round(watch.seconds.get(name, 0.0), 3) for name in _STAGES}
+    seconds["total"] = round(watch.total(), 3)
+    if args.verbose:
+        print(", ".join(f"{name} {value:.1f} s" for name, value in seconds.items()))
+    if args.json:
+        graph, rules = engine.graph, engine.rules
+        _options.write_json(
+            args.json,
+            {
+                "strategies": evaluation.to_json(args.intervals),
+                "seconds": seconds,
+                "peak_rss_mb": round(peak_memory(), 1),
+                "rules": rules.counts(),
+                "queries": 2 * len(evaluation.ranks.triples),
+                "settings": {
+                    "data": args.data,
+                    "rules": args.rules,
+                    "split": args.split,
+                    "top_x": args.top_x,
+                    "top_h": args.top_h,
+                    "ties": args.ties,
+                    "seed": args.seed,
+                    "semantics": args.semantics,
+                    "pca": args.pca,
+                    "threads": args.threads,
+                },
+                "digests": {"data": graph.digest, "rules": rules.digest},
+                "version": __version__,
+            },
+        )
+
+
+def _table(evaluation: Evaluation, with_intervals: bool) -> str:
+    """Write the table for people."""
+    from kgagg.report.tables import markdown
+
+    header = ["strategy", "hits@1", "hits@3", "hits@10", "MRR", "tied", "MRR bracket"]
+    table = evaluation.table()
+    rows = [
+        [
+            str(row.Index),
+            *(f"{value:.4f}" for value in (row[2], row[3], row[4], row[1])),
+            f"{row[5]:.1%}",
+            f"{row[6]:.4f} - {row[7]:.4f}",
+        ]
+        for row in table.itertuples()
+    ]
+    if with_intervals:
+        header.append("95 % interval")
+        for cells, row in zip(rows, evaluation.intervals().itertuples(), strict=True):
+            cells.append(f"{row.low:.4f} - {row.high:.4f}")
+    return markdown(header, rows)
