@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kgagg.engine.semantics import Semantics
 
 # --- evaluation --------------------------------------------------------------------------------
 
@@ -67,3 +72,231 @@ def aggregate(name: str, rules: Sequence[int], confidence: Sequence[float]) -> f
         return sum(math.log(c / (1 - c)) for c in p)
     assert name == "mean"
     return sum(p) / len(p)
+
+
+# --- graphs ------------------------------------------------------------------------------------
+
+# everything goes by its name; a fact is head, relation, tail
+Fact = tuple[str, str, str]
+# the neighbours of an entity by a relation, from head to tail (0) or from tail to head (1)
+Edges = dict[tuple[str, str, int], set[str]]
+
+
+def read_facts(text: str) -> list[Fact]:
+    """The lines of a well-formed file of triples."""
+    facts = []
+    for line in text.removeprefix("\ufeff").split("\n"):
+        if line.rstrip("\r"):
+            head, relation, tail = line.rstrip("\r").split("\t")
+            facts.append((head, relation, tail))
+    return facts
+
+
+def adjacency(facts: Iterable[Fact]) -> Edges:
+    """The neighbours of every entity by every step."""
+    edges: Edges = defaultdict(set)
+    for head, relation, tail in facts:
+        edges[head, relation, 0].add(tail)
+        edges[tail, relation, 1].add(head)
+    return dict(edges)
+
+
+# --- engine ------------------------------------------------------------------------------------
+
+# relation, subject, object; a term of one capital letter is a variable
+Atom = tuple[str, str, str]
+# direction (0 asks for the tail, 1 for the head), relation, entity
+Query = tuple[int, str, str]
+
+
+class Rule(NamedTuple):
+    """A rule whose body, if it is a path, is written from X, or from the head's only variable."""
+
+    head: Atom
+    body: tuple[Atom, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Rule:
+        head, *body = re.findall(r"(\w+)\((\w+),(\w+)\)", text)
+        return cls(head, tuple(body))
+
+    def __str__(self) -> str:
+        head, *body = (f"{relation}({one},{two})" for relation, one, two in (self.head, *self.body))
+        return f"{head} <= {', '.join(body)}"
+
+
+def is_variable(term: str) -> bool:
+    return len(term) == 1
+
+
+def path_end(body: Iterable[Atom], start: str) -> str | None:
+    """The last term of a body that is a path from `start` as it is written; None if it is none."""
+    passed = [start]
+    for _, one, two in body:
+        if passed[-1] not in (one, two) or not is_variable(passed[-1]):
+            return None
+        passed.append(two if one == passed[-1] else one)
+    return passed[-1] if len(set(passed)) == len(passed) else None
+
+
+def walks(
+    edges: Edges, body: Sequence[Atom], term: str, start: str, bound: int = 0
+) -> Iterator[tuple[str, ...]]:
+    """The entities along the body, which starts at `term`, for each way to match it; all differ.
+
+    No step but the last is taken from an entity with more than `bound` neighbours.
+    """
+
+    def go_on(rest: Sequence[Atom], term: str, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        if not rest:
+            yield path
+            return
+        relation, one, two = rest[0]
+        reached = edges.get((path[-1], relation, int(one != term)), set())
+        if len(rest) > 1 and 0 < bound < len(reached):
+            return
+        for entity in reached:
+            if entity not in path:
+                yield from go_on(rest[1:], two if one == term else one, (*path, entity))
+
+    return go_on(body, term, (start,))
+
+
+def predictions(
+    facts: set[Fact], entities: Sequence[str], rule: Rule, semantics: Semantics
+) -> dict[Query, set[str]]:
+    """What a rule predicts for every query, known facts included, from the definition."""
+    relation, subject, object_ = rule.head
+    edges = adjacency(facts)
+    answers: dict[Query, set[str]] = defaultdict(set)
+    if is_variable(subject) and is_variable(object_) and subject != object_:
+        if path_end(rule.body, "X") == "Y":
+            _predict_cyclic(answers, edges, entities, rule, semantics)
+        else:
+            for x, y in _general_pairs(facts, entities, rule.body):
+                answers[0, relation, x].add(y)
+                answers[1, relation, y].add(x)
+    elif "me_myself_i" in (subject, object_) or subject == object_:
+        directions = [0, 1]
+        if subject == object_ and semantics.reflexive_heads_only:
+            directions = [1]
+        elif subject != object_:
+            directions = [int(is_variable(object_))]
+        for x in entities:
+            if not rule.body or _holds(edges, rule, x, None, semantics, False):
+                for direction in directions:
+                    answers[direction, relation, x].add(x)
+    else:
+        given = 0 if is_variable(subject) else 1
+        constant = object_ if given == 0 else subject
+        backward = set()
+        for x in entities:
+            if not rule.body:
+                answers[given, relation, x].add(constant)
+                continue
+            if _holds(edges, rule, x, constant, semantics, False):
+                answers[given, relation, x].add(constant)
+            if x != constant and _holds(edges, rule, x, constant, semantics, True):
+                backward.add(x)
+        if not 0 < semantics.discrimination <= len(backward):
+            answers[1 - given, relation, constant] = backward
+    return answers
+
+
+def _predict_cyclic(
+    answers: dict[Query, set[str]],
+    edges: Edges,
+    entities: Sequence[str],
+    rule: Rule,
+    semantics: Semantics,
+) -> None:
+    for direction, (term, body) in enumerate((("X", rule.body), ("Y", rule.body[::-1]))):
+        for entity in entities:
+            ends = {walk[-1] for walk in walks(edges, body, term, entity, semantics.branching)}
+            if len(body) == 1 or not 0 < semantics.discrimination <= len(ends):
+                answers[direction, rule.head[0], entity] = ends
+
+
+def _general_pairs(
+    facts: set[Fact], entities: Sequence[str], body: Sequence[Atom]
+) -> set[tuple[str, str]]:
+    inner = sorted({term for atom in body for term in atom[1:]} - {"X", "Y"})
+    pairs = set()
+    for x, y, *others in itertools.permutations(entities, 2 + len(inner)):
+        value = dict(zip(inner, others, strict=True)) | {"X": x, "Y": y}
+        if all((value[one], relation, value[two]) in facts for relation, one, two in body):
+            pairs.add((x, y))
+    return pairs
+
+
+def _holds(
+    edges: Edges, rule: Rule, x: str, constant: str | None, semantics: Semantics, backward: bool
+) -> bool:
+    """Tell whether the body of an acyclic rule holds for `x`.
+
+    `backward` if the query gives the head's constant and looks for `x`.
+    """
+    strict = semantics.strict_identity
+    (start,) = (term for term in set(rule.head[1:]) if is_variable(term))
+    end = path_end(rule.body, start)
+    assert end is not None
+    dangling = is_variable(end)
+    if len(rule.body) == 1 and not strict:
+        relation, one, _ = rule.body[0]
+        reached = edges.get((x, relation, int(one != start)), set())
+        return x != constant and bool(reached if dangling else reached & {end})
+    if x == constant and (strict or not dangling):
+        return False
+    for walk in walks(edges, rule.body, start, x):
+        if constant in walk[1:-1] or not (dangling or walk[-1] == end):
+            continue
+        if not dangling or walk[-1] != constant or (strict and backward):
+            return True
+    return False
+
+
+class Candidate(NamedTuple):
+    """A candidate with the ranks of the rules that predict it."""
+
+    entity: str
+    rules: list[int]
+    level: int
+
+
+def apply(
+    fired: Sequence[Mapping[Query, set[str]]],
+    levels: Sequence[int],
+    query: Query,
+    known: set[str],
+    targets: set[str],
+    top_x: int,
+    complete: bool = True,
+) -> list[Candidate]:
+    """The candidates of a query in the order of MAX+, those that tie by name.
+
+    Parameters
+    ----------
+    fired
+        The predictions of each rule, by rank.
+    levels
+        A number for each rule, by rank; MAX+ does not tell rules of the same number apart.
+    known, targets
+        Known answers, which are no candidates unless they are targets.
+    """
+    rules: dict[str, list[int]] = {}
+    closed = False
+    for rank, predicted in enumerate(fired):
+        if closed and not complete:
+            break
+        for entity in predicted.get(query, set()):
+            if entity in rules:
+                rules[entity].append(rank)
+            elif not closed and (entity in targets or entity not in known):
+                rules[entity] = [rank]
+        closed = closed or 0 < top_x <= len(rules.keys() - targets)
+    keys = {entity: max_plus([levels[rank] for rank in rules[entity]]) for entity in rules}
+    order = sorted(sorted(rules), key=lambda entity: keys[entity], reverse=True)
+    return [
+        Candidate(entity, rules[entity], sum(keys[other] > keys[entity] for other in rules))
+        for entity in order
+    ]

@@ -1,0 +1,258 @@
+"""The engine against nested loops, on small graphs where entities coincide at every turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, permutations, product
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import Fact, Query, Rule, path_end
+from small import World, make_queries
+
+from kgagg.engine import apply
+from kgagg.engine.firings import Firings, Queries
+from kgagg.engine.semantics import PRESETS, Semantics
+from kgagg.rules import ME, Confidence
+
+RELATIONS = ("pp", "qq")
+INNER = "ABCDE"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A world, and queries with their targets."""
+
+    entities: Sequence[str]
+    facts: frozenset[Fact]
+    known: frozenset[Fact]
+    rules: Sequence[Rule]
+    counts: Sequence[int]
+    queries: Sequence[Query]
+    targets: Sequence[set[str]]
+    semantics: Semantics
+
+    def world(self) -> World:
+        lines = [
+            f"20\t{count}\t{count / 20}\t{rule}"
+            for rule, count in zip(self.rules, self.counts, strict=True)
+        ]
+        confidence = Confidence.preset(self.semantics.name)
+        return World.make(self.facts, lines, confidence, self.known, self.entities, RELATIONS)
+
+    def asked(self, world: World) -> Queries:
+        return make_queries(world.graph, self.queries, self.targets)
+
+
+def paths(draw: st.DrawFn, start: str, length: int, end: str) -> list[naive.Atom]:
+    """A path from one term to another."""
+    terms = [start, *INNER[: length - 1], end]
+    atoms = []
+    for one, two in pairwise(terms):
+        relation = draw(st.sampled_from(RELATIONS))
+        atoms.append((relation, one, two) if draw(st.booleans()) else (relation, two, one))
+    return atoms
+
+
+@st.composite
+def cyclic_rules(draw: st.DrawFn, longest: int = 6) -> Rule:
+    body = paths(draw, "X", draw(st.integers(1, longest)), "Y")
+    return Rule((draw(st.sampled_from(RELATIONS)), "X", "Y"), tuple(body))
+
+
+@st.composite
+def acyclic_rules(draw: st.DrawFn, entities: Sequence[str]) -> Rule:
+    constants = st.sampled_from([*entities, ME])
+    relation, variable = draw(st.sampled_from(RELATIONS)), draw(st.sampled_from("XY"))
+    constant = draw(st.one_of(constants, st.just("X")))
+    head = (relation, variable, constant) if variable == "X" else (relation, constant, variable)
+    if constant == "X":
+        head, variable = (relation, "X", "X"), "X"
+    length = draw(st.integers(0, 4))
+    end = draw(st.one_of(constants, st.just("W")))
+    return Rule(head, tuple(paths(draw, variable, length, end)) if length else ())
+
+
+def is_general(body: Sequence[naive.Atom]) -> bool:
+    """X, Y and the other variables hang together, but are no path."""
+    reached = {"X"}
+    for _ in body:
+        for _, *ends in body:
+            if reached & set(ends):
+                reached |= set(ends)
+    terms = {"Y", *(term for _, *ends in body for term in ends)}
+    return reached >= terms and not any(path_end(atoms, "X") == "Y" for atoms in permutations(body))
+
+
+@st.composite
+def general_rules(draw: st.DrawFn) -> Rule:
+    ends = st.sampled_from(list(permutations("XYAB", 2)))
+    atoms = st.tuples(st.sampled_from(RELATIONS), ends).map(lambda atom: (atom[0], *atom[1]))
+    body = draw(st.lists(atoms, min_size=2, max_size=3).filter(is_general))
+    return Rule((draw(st.sampled_from(RELATIONS)), "X", "Y"), tuple(body))
+
+
+@st.composite
+def all_semantics(draw: st.DrawFn, bounds: Sequence[int]) -> Semantics:
+    return replace(
+        draw(st.sampled_from(list(PRESETS.values()))),
+        branching=draw(st.sampled_from(bounds)),
+        discrimination=draw(st.sampled_from(bounds)),
+    )
+
+
+def draw_facts(draw: st.DrawFn, entities: Sequence[str], thin: int) -> frozenset[Fact]:
+    """Half of all possible facts, half of these again, and so on `thin` times."""
+    every = list(product(entities, RELATIONS, entities))
+    size = -(-len(every) // 8)
+    bits = -1
+    for _ in range(thin):
+        bits &= int.from_bytes(draw(st.binary(min_size=size, max_size=size)))
+    return frozenset(fact for i, fact in enumerate(every) if bits >> i & 1)
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn,
+    longest: int = 6,
+    shapes: Sequence[str] = ("cyclic", "acyclic", "general"),
+    hubs: bool = False,
+) -> Case:
+    """Few entities with many facts; or many with few facts, but for two that know everyone."""
+    count = draw(st.integers(20, 40) if hubs else st.integers(5, 9))
+    entities = [f"e{i:02}" for i in range(count)]
+    facts = draw_facts(draw, entities, 5 if hubs else draw(st.integers(1, 4)))
+    if hubs:
+        everyone = draw(st.sets(st.sampled_from(entities), min_size=count // 2))
+        facts |= {("e00", "pp", entity) for entity in everyone}
+        facts |= {(entity, "qq", "e01") for entity in everyone}
+    kinds = {
+        "cyclic": cyclic_rules(longest),
+        "acyclic": acyclic_rules(entities[:5]),
+        "general": general_rules(),
+    }
+    rules = draw(st.lists(st.one_of([kinds[shape] for shape in shapes]), min_size=1, max_size=12))
+    # few different counts, so that confidences tie
+    counts = draw(st.lists(st.integers(2, 5), min_size=len(rules), max_size=len(rules)))
+    heads = sorted({rule.head[0] for rule in rules})
+    queries = list(product((0, 1), heads, entities[:8]))
+    wanted = naive.adjacency(draw_facts(draw, entities, 4))
+    return Case(
+        entities,
+        facts,
+        draw_facts(draw, entities, draw(st.integers(2, 4))),
+        rules,
+        counts,
+        queries,
+        [wanted.get((entity, relation, way), set()) for way, relation, entity in queries],
+        draw(all_semantics([0, 0, 10, 15, 20] if hubs else [0, 0, 1, 2, 3])),
+    )
+
+
+def check(case: Case, top_x: int, best: int, complete: bool = True) -> None:
+    """Compare the engine with the oracle in everything that it says."""
+    world = case.world()
+    rows = [case.rules[line - 1] for line in world.rules.line]
+    confidence = world.rules.confidence
+    fired = [
+        naive.predictions(set(case.facts), case.entities, rule, case.semantics) for rule in rows
+    ]
+    levels = list(range(len(rows)))
+    if case.semantics.levels_by_value:
+        levels = [int((confidence > confidence[rank]).sum()) for rank in levels]
+    chunks = world.apply(
+        case.asked(world),
+        case.semantics,
+        top_x=top_x,
+        best=best,
+        complete=complete,
+        threads=1,
+    )
+    (firings,) = chunks
+    known = naive.adjacency(case.known)
+    found = list(world.candidates(chunks))
+    assert len(found) == len(case.queries)
+    row = 0
+    for query, targets, candidates in zip(case.queries, case.targets, found, strict=True):
+        direction, relation, entity = query
+        old = known.get((entity, relation, direction), set())
+        expected = naive.apply(fired, levels, query, old, targets, top_x, complete)
+        kept = [one._replace(rules=one.rules[: best or None]) for one in expected]
+        assert candidates == kept, query
+        for one in expected:
+            assert firings.count[row] == len(one.rules)
+            weights = [-np.log1p(-confidence[rank]) for rank in one.rules]
+            assert firings.strength[row] == pytest.approx(sum(weights), rel=1e-12)
+            row += 1
+
+
+TOP_X = st.sampled_from([0, 1, 2, 3, 5])
+BEST = st.sampled_from([0, 1, 3])
+
+
+@settings(max_examples=400)
+@given(cases(), TOP_X, BEST)
+def test_every_shape(case: Case, top_x: int, best: int) -> None:
+    check(case, top_x, best)
+
+
+@settings(max_examples=200)
+@given(cases(shapes=["cyclic"]), TOP_X)
+def test_long_cyclic_bodies(case: Case, top_x: int) -> None:
+    # rules of many lengths with common prefixes share the representative families
+    check(case, top_x, 0)
+
+
+@settings(max_examples=200)
+@given(cases(3, ["cyclic", "acyclic"], hubs=True), TOP_X)
+def test_hubs(case: Case, top_x: int) -> None:
+    # where a rule predicts much more than the pool holds, the pool is asked instead
+    check(case, top_x, 0)
+
+
+@settings(max_examples=100)
+@given(cases(longest=3), TOP_X)
+def test_nothing_is_asked_after_the_pool_is_closed(case: Case, top_x: int) -> None:
+    check(case, top_x, 0, complete=False)
+
+
+def content(chunks: Sequence[Firings]) -> list[bytes]:
+    """What firings say, bit by bit, whatever the chunks."""
+    parts = []
+    for firings in chunks:
+        sizes = np.diff(firings.query_ptr), np.diff(firings.rule_ptr)
+        values = firings.candidate, firings.count, firings.strength, firings.level, firings.rules
+        parts.append((*sizes, *values))
+    return [np.concatenate(arrays).tobytes() for arrays in zip(*parts, strict=True)]
+
+
+@settings(max_examples=60)
+@given(cases(), TOP_X, st.integers(1, 20))
+def test_threads_and_chunks_change_nothing(case: Case, top_x: int, chunk: int) -> None:
+    world = case.world()
+    queries = case.asked(world)
+    one, other = (
+        world.apply(queries, case.semantics, top_x=top_x, threads=threads, chunk=size)
+        for threads, size in ((1, 256), (2, chunk))
+    )
+    assert len(one) == 1
+    assert sum(len(firings.queries) for firings in other) == len(queries)
+    assert content(one) == content(other)
+
+
+@settings(max_examples=60)
+@given(cases(), TOP_X)
+def test_growing_changes_nothing(case: Case, top_x: int) -> None:
+    world = case.world()
+    queries = case.asked(world)
+    one = world.apply(queries, case.semantics, top_x=top_x, threads=1)
+    with pytest.MonkeyPatch.context() as patch:
+        output = apply._output
+        patch.setattr(apply, "_START", 1)
+        patch.setattr(apply, "_output", lambda queries, rows, rules: output(queries, 1, 1))
+        other = world.apply(queries, case.semantics, top_x=top_x, threads=1, chunk=7)
+    assert content(one) == content(other)
