@@ -5,11 +5,14 @@ time the step key that leads from the query's entity to its answers.
 
 Cyclic bodies stand in a trie, one root for each slot, so that rules share the walk along common
 prefixes. A walk keeps sets of entities, not paths. Object identity (all entities of a path differ)
-is kept exact by a *representative family* for each entity reached: a few of the sets of entities
-that lie on the paths to it, chosen so that whatever further entities the rest of the body takes,
-one of the chosen paths avoids them if any path does. A path of p inner entities with q more to come
-needs no more than binomial(p + q, p) sets (Bollobas' inequality; Monien, 1985); for the usual
-bodies of length three that is two predecessors.
+is kept exact by what each row of a frontier says of the paths to its entity:
+
+- where only the last step is to come, the *core*: the inner entities that all paths share. A step
+  to an entity is allowed unless it is in the core;
+- where more steps are to come, a *representative family*: a few of the sets of inner entities of
+  the paths, chosen so that whatever further entities the rest of the body takes, one of these
+  paths avoids them if any path does. With p inner entities and q more to come, binomial(p + q, p)
+  sets are enough (Bollobas' inequality; Monien, 1985).
 """
 
 from __future__ import annotations
@@ -88,12 +91,12 @@ class Index(NamedTuple):
     open_ptr : int64[slots + 1]
     open_entity : int32[*]
         For each step key, the entities that can take it; with strict identity, to another entity.
-    most_steps : int64[slots]
-        The longest segment of each step key.
+    reach : int64[slots]
+        To how many entities each step key leads.
     node : int32[nodes + 1, 9]
         The trie; node i < slots is the root of slot i, children stand together by ascending key.
-        Parent, key of the step to the node, depth, most steps below, size of the representative
-        family of an entity reached, last rule below; where its children, the rules that end there
+        Parent, key of the step to the node, depth, most steps below, most sets of a row of its
+        frontier, last rule below; where its children, the rules that end there
         and (for children of roots) the stream of all rules below begin.
     ending : int32[*]
         The rules whose body ends at a node, ascending.
@@ -113,7 +116,7 @@ class Index(NamedTuple):
     backward_hit: np.ndarray
     open_ptr: np.ndarray
     open_entity: np.ndarray
-    most_steps: np.ndarray
+    reach: np.ndarray
     node: np.ndarray
     ending: np.ndarray
     stream: np.ndarray
@@ -298,7 +301,7 @@ def trie_bounds(parent, depth, rules, end):
     family = np.ones(len(parent), np.int32)
     for node in range(len(parent)):
         inner = depth[node] - 1
-        for i in range(inner):
+        for i in range(inner if need[node] > 1 else 0):
             family[node] = family[node] * (inner + need[node] - i) // (i + 1)
     return need, last, family
 
@@ -362,6 +365,32 @@ def _disjoint(arena, row, count, inner):
 
 
 @bare_jit
+def _intersect(arena, core, count, other, inner):
+    """Keep those of `count` entities at `core` that are among `inner` at `other`: how many."""
+    kept = 0
+    for i in range(count):
+        for j in range(inner):
+            if arena[core + i] == arena[other + j]:
+                arena[core + kept] = arena[core + i]
+                kept += 1
+                break
+    return kept
+
+
+@bare_jit
+def _allows(arena, row, inner, more, entity):
+    """Tell whether a path to the entity of `row` does without `entity`."""
+    if inner == 0:
+        return True
+    if more > 1:
+        return _avoids(arena, row + 2, arena[row + 1], inner, entity)
+    for i in range(arena[row + 1]):
+        if arena[row + 2 + i] == entity:
+            return False
+    return True
+
+
+@bare_jit
 def _avoids(arena, row, count, inner, entity):
     """Tell whether one of the sets of a family does without `entity`."""
     for i in range(abs(count)):
@@ -375,7 +404,10 @@ def _avoids(arena, row, count, inner, entity):
 
 @bare_jit
 def _stride(inner, family):
-    """Length of a row of a frontier: the entity; from depth two also its family, the size first."""
+    """Length of a row of a frontier: the entity; from depth two also its sets, the number first.
+
+    A core is a single set, and its number that of its entities.
+    """
     return 1 if inner == 0 else 2 + family * inner
 
 
@@ -430,12 +462,13 @@ def _next_frontier(
             continue
         for i in range(first, last):
             reached = neighbours[i]
-            if reached in (entity, via):
+            if reached == entity or reached == via:
                 continue
             # room for one more row, and for one more set to try
             if used > room:
                 return -1
-            if row_of[reached, 0] != stamp:
+            new = row_of[reached, 0] != stamp
+            if new:
                 if inner > 1 and not _avoids(arena, row + 2, arena[row + 1], inner - 1, reached):
                     continue
                 row_of[reached, 0] = stamp
@@ -445,29 +478,42 @@ def _next_frontier(
             at = row_of[reached, 1]
             count = arena[at + 1]
             if inner == 1:
-                if count < family:
-                    # an entity stands once in the frontier, so `via` is new here
+                # an entity stands once in the frontier, so `via` is new here
+                if new or (more > 1 and count < family):
                     arena[at + 2 + count] = via
                     arena[at + 1] = count + 1
+                elif more == 1:
+                    arena[at + 1] = 0
                 continue
-            if count < 0:
+            if not new and count <= 0:
                 continue
             for j in range(abs(arena[row + 1])):
-                # the candidate set is written behind the last row, and kept if it is needed
+                # the new set is written behind the last row
                 given = row + 2 + j * (inner - 1)
                 free = True
                 for k in range(inner - 1):
                     arena[used + k] = arena[given + k]
                     free &= arena[given + k] != reached
+                if not free:
+                    continue
                 arena[used + inner - 1] = via
-                if free and _needed(arena, at + 2, count, inner, more, used, path):
+                if more == 1:
+                    if new:
+                        count, new = inner, False
+                        for k in range(inner):
+                            arena[at + 2 + k] = arena[used + k]
+                    else:
+                        count = _intersect(arena, at + 2, count, used, inner)
+                        if count == 0:
+                            break
+                elif _needed(arena, at + 2, count, inner, more, used, path):
                     for k in range(inner):
                         arena[at + 2 + count * inner + k] = arena[used + k]
                     count += 1
                     if count == family or (
                         count == more + 1 and _disjoint(arena, at + 2, count, inner)
                     ):
-                        # no further set can be needed, which a negative size says
+                        # no further set can be needed, which a negative number says
                         count = -count
                         break
             arena[at + 1] = count
@@ -542,6 +588,7 @@ def _walk_end(
     stop,
     inner,
     family,
+    more,
     key,
     entity,
     stamp,
@@ -558,14 +605,15 @@ def _walk_end(
         segment = find_segment(entity_ptr, segment_key, via, key)
         if segment < 0:
             continue
-        only = np.int32(-1)
-        if inner == 1 and arena[row + 1] == 1:
-            only = arena[row + 2]
+        # most rows have no core, or one of a single entity
+        core = arena[row + 1] if inner > 0 else np.int32(0)
+        only = arena[row + 2] if core == 1 and more == 1 else np.int32(-1)
+        search = core != 0 and only < 0
         for i in range(segment_ptr[segment], segment_ptr[segment + 1]):
             reached = neighbours[i]
-            if seen[reached] == stamp or reached in (entity, via, only):
+            if seen[reached] == stamp or reached == entity or reached == via or reached == only:
                 continue
-            if inner > 1 and not _avoids(arena, row + 2, arena[row + 1], inner, reached):
+            if search and not _allows(arena, row, inner, more, reached):
                 continue
             seen[reached] = stamp
             found[count] = reached
@@ -576,7 +624,7 @@ def _walk_end(
 
 
 @bare_jit
-def _meet(facts, arena, row_of, pool, links, found, link, inner, entity, stamp):
+def _meet(facts, arena, row_of, pool, links, found, link, inner, more, entity, stamp):
     """Collect in `found` the pool's members that the last step reaches from a marked frontier.
 
     Each member with an edge of that step (chained from `link` on) looks back along it for an
@@ -594,11 +642,7 @@ def _meet(facts, arena, row_of, pool, links, found, link, inner, entity, stamp):
             via = neighbours[i]
             if row_of[via, 0] != stamp or via == member:
                 continue
-            row = row_of[via, 1]
-            if inner == 1:
-                if arena[row + 1] == 1 and arena[row + 2] == member:
-                    continue
-            elif inner > 1 and not _avoids(arena, row + 2, arena[row + 1], inner, member):
+            if not _allows(arena, row_of[via, 1], inner, more, member):
                 continue
             found[count] = member
             count += 1
@@ -1254,7 +1298,7 @@ def _finish_trie(facts, index, options, scratch, size, cut, entity, totals):
                 continue
             if (
                 not closed
-                or (bound > 0 and rows * index.most_steps[key] >= bound)
+                or (bound > 0 and index.reach[key] >= bound)
                 or bucket[key ^ 1, 2] > FORWARD_COST * rows
             ):
                 state[STAMP] += 1
@@ -1267,6 +1311,7 @@ def _finish_trie(facts, index, options, scratch, size, cut, entity, totals):
                     stop,
                     inner,
                     family,
+                    node[at, NEED],
                     key,
                     entity,
                     np.int32(state[STAMP]),
@@ -1288,6 +1333,7 @@ def _finish_trie(facts, index, options, scratch, size, cut, entity, totals):
                     found,
                     bucket[key ^ 1, 1],
                     inner,
+                    node[at, NEED],
                     entity,
                     np.int32(state[MARK_STAMP]),
                 )
@@ -1433,6 +1479,7 @@ def _apply_query(facts, known, index, options, scratch, slot, entity, targets, t
                     memo[above, 2],
                     node[above, DEPTH] - 1,
                     node[above, FAMILY],
+                    node[above, NEED],
                     node[end, KEY],
                     entity,
                     np.int32(state[STAMP]),

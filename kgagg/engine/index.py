@@ -70,21 +70,20 @@ def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> _kernels.
 
 
 def _steps(adjacency: Adjacency, semantics: Semantics) -> tuple[np.ndarray, ...]:
-    """For each step key, the entities that can take it, and how far it spreads at most."""
+    """For each step key, the entities that can take it, and to how many it leads."""
     slots = len(adjacency.key_ptr) - 1
     sizes = np.diff(adjacency.segment_ptr)
     entity = np.repeat(
         np.arange(len(adjacency.entity_ptr) - 1, dtype=np.int32), np.diff(adjacency.entity_ptr)
     )
-    most = np.zeros(slots, np.int64)
-    np.maximum.at(most, adjacency.segment_key, sizes)
+    reach = np.diff(adjacency.key_ptr)[np.arange(slots) ^ 1]
     if semantics.strict_identity:
         # a step that leads nowhere but back to the entity is none
         taken = (sizes > 1) | (adjacency.neighbours[adjacency.segment_ptr[:-1]] != entity)
     else:
         taken = np.ones(len(sizes), np.bool_)
     rows = _kernels.sort_rows(np.flatnonzero(taken), adjacency.segment_key, slots)
-    return _pointers(adjacency.segment_key[rows], slots), entity[rows], most
+    return _pointers(adjacency.segment_key[rows], slots), entity[rows], reach
 
 
 def _forward(
