@@ -12,7 +12,11 @@ from kgagg import __version__
 from kgagg.errors import Failed, InputError
 
 # Each module has `add_parser(verbs)`, which imports nothing heavy, and `run(args)`.
-VERBS = ("fetch", "stats", "mine", "rules", "evaluate", "doctor")
+VERBS = (
+    *("fetch", "stats", "mine", "rules"),
+    *("evaluate", "apply", "aggregate", "tune"),
+    "doctor",
+)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -92,6 +92,14 @@ class Vocabulary:
             interner.add(name)
         return interner.vocabulary()
 
+    @classmethod
+    def from_arrays(cls, blob: np.ndarray, offsets: np.ndarray) -> Vocabulary:
+        """Index distinct names (see the parameters)."""
+        count = len(offsets) - 1
+        table = np.full(1 << (4 * max(count, 1) - 1).bit_length(), -1, np.int32)
+        _names.rebuild(blob, offsets, count, table)
+        return cls(blob, offsets, table)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

@@ -256,7 +256,7 @@ def test_scores_of_a_tuned_strategy_give_the_ranks_it_picks(
     firings = make_firings(queries, predicted, confidence)
     choices = [strategy(name) for name in ("max+", "noisy-or-top-2", "noisy-or")]
     chosen = np.array([[0, 1], [2, 0], [1, 1]])
-    tuned = Tuned("t", choices, chosen)
+    tuned = Tuned("t", choices, chosen, np.zeros(2, np.int64))
     picked = tuned.rank(rank_all([firings], choices, triples, ENTITIES, RELATIONS))
     scored = rank_all([firings], [tuned], triples, ENTITIES, RELATIONS)
     assert np.array_equal(picked.optimistic, scored.optimistic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -10,6 +11,8 @@ from kgagg.aggregation import _kernels
 from kgagg.aggregation.registry import Strategy, best_rules, score
 from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Firings, Queries
+from kgagg.engine.parquet import FiringsFile
+from kgagg.errors import InputError
 from kgagg.evaluation import Ranks
 from kgagg.graph import SPLITS, Adjacency, Graph
 from kgagg.timing import Stopwatch
@@ -147,3 +150,34 @@ def rank_split(
         quiet=quiet,
     )
     return rank_all(chunks, strategies, triples, graph.entities, graph.relations, priority, watch)
+
+
+def rank_file(
+    path: str | os.PathLike[str],
+    strategies: Sequence[Strategy],
+    priority: np.ndarray | None = None,
+    watch: Stopwatch | None = None,
+) -> Ranks:
+    """Rank the targets of the queries whose firings are in a file, by each strategy.
+
+    Parameters
+    ----------
+    path : path
+        See `kgagg.engine.parquet`.
+    strategies : sequence of Strategy
+    priority, watch
+        See `rank_all`.
+
+    Raises
+    ------
+    InputError
+        If the file does not have all queries, or keeps fewer rules than a strategy reads.
+    """
+    file = FiringsFile(path)
+    kept, needed = file.settings["best"], best_rules(strategies)
+    if kept and not 0 < needed <= kept:
+        name = next(one.name for one in strategies if not 0 < one.best <= kept)
+        raise InputError(f"{path}: has the best {kept} rules of a candidate, {name} reads more")
+    return rank_all(
+        file.chunks(), strategies, file.triples, file.entities, file.relations, priority, watch
+    )

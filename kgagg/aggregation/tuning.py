@@ -12,6 +12,8 @@ occur in valid take the choice that is best over all queries of that direction.
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +25,7 @@ from kgagg.aggregation.registry import Strategy, best_rules, score, strategy
 from kgagg.engine.firings import Firings
 from kgagg.errors import InputError
 from kgagg.evaluation import DIRECTIONS, Ranks, values
+from kgagg.files import blocks, writing
 from kgagg.rules.ruleset import RuleSet
 from kgagg.vocabulary import Vocabulary
 
@@ -47,10 +50,15 @@ class Tuned(Strategy):
     choices : sequence of Strategy
     chosen : int64[relations, 2]
         Index into `choices` for each relation and direction.
+    default : int64[2]
+        The choice for relations that do not occur in valid.
     """
 
-    def __init__(self, name: str, choices: Sequence[Strategy], chosen: np.ndarray) -> None:
+    def __init__(
+        self, name: str, choices: Sequence[Strategy], chosen: np.ndarray, default: np.ndarray
+    ) -> None:
         self.name, self.choices, self.chosen = name, tuple(choices), chosen
+        self.default = default
         self.best = best_rules([self.choices[i] for i in np.unique(chosen)])
 
     def score(self, firings: Firings) -> np.ndarray:
@@ -76,10 +84,46 @@ class Tuned(Strategy):
 
     def to_json(self, relations: Vocabulary) -> dict[str, Any]:
         """Return the name of the choice for each relation and direction."""
-        return {
-            name: {d: self.choices[c].name for d, c in zip(DIRECTIONS, chosen, strict=True)}
-            for name, chosen in zip(relations.names(), self.chosen.tolist(), strict=True)
+        rows = zip(relations.names(), self.chosen, strict=True)
+        return {name: self._names(chosen) for name, chosen in rows}
+
+    def _names(self, chosen: np.ndarray) -> dict[str, str]:
+        return {d: self.choices[c].name for d, c in zip(DIRECTIONS, chosen, strict=True)}
+
+    def save(self, path: str | os.PathLike[str], relations: Vocabulary) -> None:
+        """Write the choices as JSON, by the names of relations."""
+        content = {
+            "strategy": self.name,
+            "choices": [one.name for one in self.choices],
+            "default": self._names(self.default),
+            "relations": self.to_json(relations),
         }
+        with writing(path) as file:
+            json.dump(content, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], relations: Vocabulary) -> Tuned:
+        """Read what `save` wrote, for these relations; new ones take the default.
+
+        Raises
+        ------
+        InputError
+            If it is no such file.
+        """
+        try:
+            content = json.loads(b"".join(blocks(path)))
+            numbers = {name: i for i, name in enumerate(content["choices"])}
+            default, rows = content["default"], content["relations"]
+            chosen = [
+                [numbers[rows.get(name, default)[d]] for d in DIRECTIONS]
+                for name in relations.names()
+            ]
+            name = content["strategy"]
+            last = np.array([numbers[default[d]] for d in DIRECTIONS])
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{path}: expected a file that `kgagg tune` wrote") from None
+        return cls(name, [strategy(one) for one in numbers], np.array(chosen), last)
 
 
 def tune(name: str, choices: Sequence[Strategy], valid: Ranks) -> Tuned:
@@ -103,9 +147,9 @@ def tune(name: str, choices: Sequence[Strategy], valid: Ranks) -> Tuned:
     totals = [[np.bincount(relation, v, relations) for v in one.T] for one in value]
     # rounded, so that sums that differ in the last bits only are equal
     chosen = np.argmax(np.round(totals, 9), axis=0).T
-    absent = np.bincount(relation, minlength=relations) == 0
-    chosen[absent] = np.argmax(value.sum(axis=1).round(9), axis=0)
-    return Tuned(name, choices, chosen)
+    default = np.argmax(value.sum(axis=1).round(9), axis=0)
+    chosen[np.bincount(relation, minlength=relations) == 0] = default
+    return Tuned(name, choices, chosen, default)
 
 
 # --- another number of unseen examples ---------------------------------------------------------

@@ -43,6 +43,31 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_top_x(parser: argparse.ArgumentParser) -> None:
+    """Add how many candidates a query has."""
+    parser.add_argument(
+        "--top-x",
+        type=count,
+        default=200,
+        metavar="N",
+        help="candidates of a query: those up to the rule that reaches N; 0: all (default: 200)",
+    )
+
+
+def add_top_h(parser: argparse.ArgumentParser) -> None:
+    """Add what noisy-or-top-h* chooses from."""
+    parser.add_argument(
+        "--top-h",
+        type=_numbers,
+        metavar="H,H,...",
+        help="what noisy-or-top-h* chooses from; 1: max+, all: all rules (default: 1,4,5,...,10)",
+    )
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(0 if item == "all" else count(item) for item in text.split(","))
+
+
 def add_meaning(parser: argparse.ArgumentParser) -> None:
     """Add how rules are read and what they predict, and how to run."""
     parser.add_argument(

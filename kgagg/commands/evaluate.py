@@ -33,19 +33,8 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         ", and, which read all rules of a candidate: mean, log-odds, tuned (strategy and unseen "
         "examples tuned on valid); all: every one but the last three. Default: the paper's",
     )
-    parser.add_argument(
-        "--top-x",
-        type=_options.count,
-        default=200,
-        metavar="N",
-        help="candidates of a query: those up to the rule that reaches N; 0: all (default: 200)",
-    )
-    parser.add_argument(
-        "--top-h",
-        type=_numbers,
-        metavar="H,H,...",
-        help="what noisy-or-top-h* chooses from; 1: max+, all: all rules (default: 1,4,5,...,10)",
-    )
+    _options.add_top_x(parser)
+    _options.add_top_h(parser)
     parser.add_argument(
         "--ties",
         default="expected",
@@ -69,10 +58,6 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
 
 
 _STAGES = ("load", "index", "compile", "apply", "aggregate")
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(0 if item == "all" else _options.count(item) for item in text.split(","))
 
 
 def run(args: argparse.Namespace) -> None:

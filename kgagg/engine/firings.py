@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kgagg.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,18 @@ class Queries:
             self.triple[first:last],
         )
 
+    @classmethod
+    def concatenate(cls, parts: Sequence[Queries]) -> Queries:
+        """Join queries, which must be distinct."""
+        return cls(
+            np.concatenate([part.relation for part in parts]),
+            np.concatenate([part.direction for part in parts]),
+            np.concatenate([part.entity for part in parts]),
+            _joined([part.target_ptr for part in parts]),
+            np.concatenate([part.target for part in parts]),
+            np.concatenate([part.triple for part in parts]),
+        )
+
 
 @dataclass(frozen=True)
 class Firings:
@@ -113,3 +133,75 @@ class Firings:
 
     def __len__(self) -> int:
         return len(self.candidate)
+
+    def part(self, start: int, stop: int) -> Firings:
+        """Return the firings for the queries from `start` up to `stop`."""
+        first, last = self.query_ptr[start], self.query_ptr[stop]
+        first_rule, last_rule = self.rule_ptr[first], self.rule_ptr[last]
+        return dataclasses.replace(
+            self,
+            queries=self.queries.part(start, stop),
+            query_ptr=self.query_ptr[start : stop + 1] - first,
+            candidate=self.candidate[first:last],
+            count=self.count[first:last],
+            strength=self.strength[first:last],
+            level=self.level[first:last],
+            rule_ptr=self.rule_ptr[first : last + 1] - first_rule,
+            rules=self.rules[first_rule:last_rule],
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Firings]) -> Firings:
+        """Join the firings of one rule set for several parts of the queries; at least one part."""
+        return dataclasses.replace(
+            parts[0],
+            queries=Queries.concatenate([part.queries for part in parts]),
+            query_ptr=_joined([part.query_ptr for part in parts]),
+            candidate=np.concatenate([part.candidate for part in parts]),
+            count=np.concatenate([part.count for part in parts]),
+            strength=np.concatenate([part.strength for part in parts]),
+            level=np.concatenate([part.level for part in parts]),
+            rule_ptr=_joined([part.rule_ptr for part in parts]),
+            rules=np.concatenate([part.rules for part in parts]),
+        )
+
+    def to_pandas(self, entities: Vocabulary, relations: Vocabulary) -> pd.DataFrame:
+        """Return a table with a row for each query and candidate, in the order of MAX+.
+
+        Columns are ``direction`` ("tail" asks for the tail), ``relation``, ``entity`` and
+        ``candidate`` by name, ``target`` (whether it is looked for), ``count``, ``noisy_or`` (over
+        all rules), ``level`` and ``rules``, the ranks of the best rules.
+        """
+        import pandas as pd
+
+        from kgagg.evaluation import DIRECTIONS
+
+        size = np.diff(self.query_ptr)
+        query = np.repeat(np.arange(len(size)), size)
+        queries = self.queries
+        width = np.int64(len(entities))
+        wanted = np.repeat(np.arange(len(size)), np.diff(queries.target_ptr)) * width
+        names = entities.names()
+
+        def named(codes: np.ndarray, categories: Sequence[str]) -> pd.Categorical:
+            return pd.Categorical.from_codes(codes, pd.Index(categories))
+
+        return pd.DataFrame(
+            {
+                "direction": named(queries.direction[query], DIRECTIONS),
+                "relation": named(queries.relation[query], relations.names()),
+                "entity": named(queries.entity[query], names),
+                "candidate": named(self.candidate, names),
+                "target": np.isin(query * width + self.candidate, wanted + queries.target),
+                "count": self.count,
+                "noisy_or": -np.expm1(-self.strength),
+                "level": self.level,
+                "rules": np.split(self.rules, self.rule_ptr[1:-1]) if len(self) else [],
+            }
+        )
+
+
+def _joined(pointers: Sequence[np.ndarray]) -> np.ndarray:
+    """Join pointers of which each begins at 0."""
+    sizes = [np.diff(pointer) for pointer in pointers]
+    return np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)

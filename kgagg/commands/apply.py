@@ -1,0 +1,82 @@
+"""``kgagg apply``: the candidates of the queries of a split, and the rules that predict them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from kgagg.commands import _options
+
+
+def add_parser(verbs: Any) -> argparse.ArgumentParser:
+    """Add the parser of this verb."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        "apply",
+        help="apply rules, and keep what they predict",
+        description="Apply rules to all queries of a split, and write a row for each query and "
+        "candidate: the best rules that predict it, their number, and what sums up all of them. "
+        "`kgagg aggregate` ranks from this file, as often as one likes.",
+        epilog="example: kgagg apply wnrr rules.txt --split valid --out valid.parquet",
+    )
+    _options.add_inputs(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.parquet")
+    parser.add_argument(
+        "--split", default="test", choices=("test", "valid"), help="default: %(default)s"
+    )
+    _options.add_top_x(parser)
+    parser.add_argument(
+        "--best",
+        type=_options.count,
+        default=10,
+        metavar="N",
+        help="rules to keep for each candidate; 0: all (default: 10)",
+    )
+    parser.add_argument(
+        "--part",
+        type=_part,
+        default=(1, 1),
+        metavar="I/N",
+        help="only the I-th of N parts of the queries (from 1)",
+    )
+    _options.add_meaning(parser)
+    return parser
+
+
+def _part(text: str) -> tuple[int, int]:
+    number, slash, parts = text.partition("/")
+    if not slash or not 1 <= int(number) <= int(parts):
+        raise argparse.ArgumentTypeError(f"{text}: expected one of N parts, as 1/4")
+    return int(number), int(parts)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Load, apply, write."""
+    from kgagg.aggregation.ranking import known_before
+    from kgagg.engine.firings import Queries
+    from kgagg.engine.parquet import write_firings
+    from kgagg.timing import Stopwatch
+
+    engine = _options.open_engine(args, Stopwatch())
+    graph = engine.graph
+    queries = Queries.from_triples(graph.split(args.split))
+    number, parts = args.part
+    start, stop = ((number - i) * len(queries) // parts for i in (1, 0))
+    chunks = engine.apply(
+        queries.part(start, stop),
+        known_before(graph, args.split),
+        top_x=args.top_x,
+        best=args.best,
+        threads=args.threads,
+        quiet=args.quiet,
+    )
+    settings = {
+        "split": args.split,
+        "top_x": args.top_x,
+        "best": args.best,
+        "semantics": args.semantics,
+        "data": graph.digest,
+        "rules": engine.rules.digest,
+        "part": [start, len(queries)],
+    }
+    write_firings(args.out, chunks, graph.entities, graph.relations, settings)
