@@ -183,7 +183,7 @@ class Firings:
         wanted = np.repeat(np.arange(len(size)), np.diff(queries.target_ptr)) * width
         names = entities.names()
 
-        def named(codes: np.ndarray, categories: Sequence[str]) -> pd.Categorical:
+        def named(codes: np.ndarray, categories: Sequence[str]) -> pd.Categorical[str]:
             return pd.Categorical.from_codes(codes, pd.Index(categories))
 
         return pd.DataFrame(
