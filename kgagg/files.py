@@ -8,6 +8,7 @@ import gzip
 import lzma
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, BinaryIO, cast
@@ -50,10 +51,10 @@ def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
         case ".xz":
             return cast(BinaryIO, lzma.LZMAFile(raw))
         case ".zst":
-            import zstandard
+            # unlike the reader of zstandard, this one tells when the file ends too early
+            import pyarrow
 
-            reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-            return cast(BinaryIO, reader)
+            return cast(BinaryIO, pyarrow.CompressedInputStream(raw, "zstd"))
     return raw
 
 
@@ -65,13 +66,11 @@ def blocks(path: str | os.PathLike[str], size: int = 1 << 24) -> Iterator[bytes]
     InputError
         If the file cannot be read, or its compressed content is damaged.
     """
-    import zstandard
-
     with open_binary(path) as file:
         while True:
             try:
                 block = file.read(size)
-            except (EOFError, OSError, lzma.LZMAError, zstandard.ZstdError) as error:
+            except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
                 raise InputError(f"{path}: damaged or truncated: {error}") from None
             if not block:
                 return
