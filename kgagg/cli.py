@@ -14,7 +14,7 @@ from kgagg.errors import Failed, InputError
 # Each module has `add_parser(verbs)`, which imports nothing heavy, and `run(args)`.
 VERBS = (
     *("fetch", "stats", "mine", "rules"),
-    *("evaluate", "apply", "aggregate", "tune"),
+    *("evaluate", "rank", "apply", "aggregate", "tune"),
     "doctor",
 )
 

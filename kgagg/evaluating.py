@@ -241,3 +241,30 @@ def _warm_up(engine: Engine, strategies: Sequence[Strategy]) -> None:
         Queries.from_triples(triples), graph.adjacency, best=best_rules(strategies), threads=1
     )
     rank_all(chunks, strategies, triples, graph.entities, graph.relations)
+
+
+def ready_strategy(
+    engine: Engine,
+    name: str,
+    *,
+    h: Sequence[int] = TOP_H,
+    top_x: int = 200,
+    threads: int | None = None,
+    quiet: bool = True,
+) -> Strategy:
+    """Return the strategy with this name, tuned on valid if it is one that is tuned.
+
+    Parameters
+    ----------
+    engine, h, top_x, threads, quiet
+        See `evaluate`.
+    name : str
+        See `Plan.of`, but for ``all``.
+    """
+    plan = Plan.of([name], engine, h)
+    if name == "all":
+        raise InputError("all: expected one strategy")
+    if not plan.choices:
+        return plan.strategies[0]
+    options: dict[str, Any] = {"h": h, "top_x": top_x, "threads": threads, "quiet": quiet}
+    return evaluate(engine, [name], "valid", **options).tuned[name]

@@ -30,8 +30,12 @@ class LogOdds(Strategy):
 
     def score(self, firings: Firings) -> np.ndarray:
         """Return the summed log odds of each candidate."""
-        confidence = np.clip(firings.confidence[firings.rules], 1e-9, 1 - 1e-9)
-        return _sums(firings, np.log(confidence) - np.log1p(-confidence))
+        return _sums(firings, self.contributions(firings.rules, firings.confidence))
+
+    def contributions(self, rules: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+        """Return the log odds of each rule."""
+        chosen = np.clip(confidence[rules], 1e-9, 1 - 1e-9)
+        return np.asarray(np.log(chosen) - np.log1p(-chosen))
 
 
 @register("mean")
@@ -45,3 +49,7 @@ class Mean(Strategy):
         """Return the mean confidence of each candidate."""
         total = _sums(firings, firings.confidence[firings.rules])
         return np.asarray(total / firings.count)
+
+    def contributions(self, rules: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+        """Return the share of each rule in the mean."""
+        return np.asarray(confidence[rules] / len(rules))

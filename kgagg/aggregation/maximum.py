@@ -36,3 +36,7 @@ class MaxPlus(Strategy):
     def score(self, firings: Firings) -> np.ndarray:
         """Return minus the level of each candidate."""
         return -firings.level.astype(np.float64)
+
+    def value(self, firings: Firings, score: np.ndarray) -> np.ndarray:
+        """Return the confidence of the best rule."""
+        return np.asarray(firings.confidence[firings.rules[firings.rule_ptr[:-1]]])

@@ -29,6 +29,14 @@ class NoisyOr(Strategy):
         """Return the strength of each candidate."""
         return firings.strength
 
+    def value(self, firings: Firings, score: np.ndarray) -> np.ndarray:
+        """Return noisy-or itself."""
+        return np.asarray(-np.expm1(-score))
+
+    def contributions(self, rules: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+        """Return the weight of each rule."""
+        return _weight(confidence[rules])
+
 
 @register("noisy-or-top-h")
 class NoisyOrTopH(Strategy):
@@ -50,3 +58,16 @@ class NoisyOrTopH(Strategy):
         depths, row = np.unique([one.best for one in strategies], return_inverse=True)
         weight = firings.weight[firings.rules]
         return np.asarray(_kernels.top_sums(firings.rule_ptr, weight, depths)[row])
+
+    def value(self, firings: Firings, score: np.ndarray) -> np.ndarray:
+        """Return noisy-or itself."""
+        return np.asarray(-np.expm1(-score))
+
+    def contributions(self, rules: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+        """Return the weight of each of the first h rules."""
+        return np.where(np.arange(len(rules)) < self.best, _weight(confidence[rules]), 0.0)
+
+
+def _weight(confidence: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log1p(-confidence))

@@ -32,6 +32,23 @@ class Strategy(ABC):
     def score(self, firings: Firings) -> np.ndarray:
         """Return the score of each candidate, float64[candidates]; higher is better."""
 
+    def value(self, firings: Firings, score: np.ndarray) -> np.ndarray:
+        """Return what to show people for a `score`: a confidence where it stands for one."""
+        return score
+
+    def contributions(self, rules: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+        """Return what each rule of one candidate adds to the score, float64[n].
+
+        By default the best rule decides.
+
+        Parameters
+        ----------
+        rules : int32[n]
+            All rules of the candidate, ascending by rank.
+        confidence : float64[all rules]
+        """
+        return np.where(np.arange(len(rules)) == 0, confidence[rules], 0.0)
+
     @classmethod
     def score_many(cls, strategies: Sequence[Any], firings: Firings) -> np.ndarray:
         """Score by several strategies of this class: float64[strategies, candidates]."""

@@ -63,12 +63,25 @@ class Tuned(Strategy):
 
     def score(self, firings: Firings) -> np.ndarray:
         """Return the scores by the choice for each query."""
+        used, row = self._used(firings)
+        return np.asarray(score(firings, used)[row, np.arange(len(firings))])
+
+    def value(self, firings: Firings, score: np.ndarray) -> np.ndarray:
+        """Return what the choice for each query shows."""
+        used, row = self._used(firings)
+        values = [one.value(firings, score) for one in used]
+        return np.asarray(np.stack(values)[row, np.arange(len(firings))])
+
+    def _used(self, firings: Firings) -> tuple[list[Strategy], np.ndarray]:
+        """Return the choices for these queries, and which of them each candidate has."""
         queries = firings.queries
         chosen = self.chosen[queries.relation, queries.direction]
         used, row = np.unique(chosen, return_inverse=True)
-        scores = score(firings, [self.choices[i] for i in used])
-        row = np.repeat(row, np.diff(firings.query_ptr))
-        return np.asarray(scores[row, np.arange(len(firings))])
+        return [self.choices[i] for i in used], np.repeat(row, np.diff(firings.query_ptr))
+
+    def choice(self, relation: int, direction: int) -> Strategy:
+        """Return what was chosen for a relation and direction."""
+        return self.choices[self.chosen[relation, direction]]
 
     def rank(self, ranks: Ranks) -> Ranks:
         """Pick the ranks of this strategy from `ranks`, which has those of its choices."""
@@ -224,6 +237,17 @@ class Reweighed(Strategy):
     def score(self, firings: Firings) -> np.ndarray:
         """Return the scores by the base strategy."""
         return self.base.score(self.reweighing.apply(firings))
+
+    def value(self, firings: Firings, score: np.ndarray) -> np.ndarray:
+        """Return what the base strategy shows."""
+        return self.base.value(self.reweighing.apply(firings), score)
+
+    def contributions(self, rules: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+        """Return what each rule adds in the base strategy."""
+        order = np.argsort(self.reweighing.level[rules], kind="stable")
+        result = np.empty(len(rules))
+        result[order] = self.base.contributions(rules[order], self.reweighing.confidence)
+        return result
 
     @classmethod
     def score_many(cls, strategies: Sequence[Reweighed], firings: Firings) -> np.ndarray:

@@ -1,0 +1,110 @@
+"""``kgagg rank``: the best answers to queries."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from kgagg.commands import _options
+
+
+def add_parser(verbs: Any) -> argparse.ArgumentParser:
+    """Add the parser of this verb."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        "rank",
+        help="the best answers to queries",
+        description="Apply rules to queries, and write the best answers by a strategy. Facts of "
+        "the graph, of whatever split, are left out.",
+        epilog="example: kgagg rank wnrr rules.txt --strategy noisy-or-top-5 --out ranking.txt",
+    )
+    _options.add_inputs(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument(
+        "--strategy",
+        default="noisy-or-top-5",
+        metavar="NAME",
+        help="as of `kgagg evaluate` (default: %(default)s)",
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--queries",
+        type=Path,
+        metavar="FILE",
+        help="lines `head relation ?` or `? relation tail`, or triples, which ask for both; with "
+        "tabs or spaces",
+    )
+    which.add_argument(
+        "--relation",
+        metavar="NAME",
+        help="ask for the tails of all heads of this relation in train",
+    )
+    which.add_argument(
+        "--split",
+        default="test",
+        choices=("test", "valid", "train"),
+        help="ask for the heads and tails of its triples (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--top-k",
+        type=_options.count,
+        default=100,
+        metavar="N",
+        help="answers to a query; 0: all (default: 100)",
+    )
+    parser.add_argument(
+        "--format",
+        metavar="NAME",
+        help="anyburl (heads and tails of triples, as AnyBURL and PyClause write them), tsv, jsonl "
+        "or parquet; by default by the ending of FILE, and anyburl for another one",
+    )
+    parser.add_argument("--show-known", action="store_true", help="do not leave out known facts")
+    _options.add_top_x(parser)
+    _options.add_top_h(parser)
+    _options.add_meaning(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> None:
+    """Load, answer, write."""
+    from kgagg.aggregation.tuning import TOP_H
+    from kgagg.answering import (
+        ASKED,
+        FORMS,
+        answer,
+        heads_of,
+        make_queries,
+        rank_triples,
+        read_queries,
+        write_answers,
+    )
+    from kgagg.engine.firings import Queries
+    from kgagg.errors import InputError
+    from kgagg.evaluating import ready_strategy
+    from kgagg.rankings import write_rankings
+    from kgagg.timing import Stopwatch
+
+    ending = next((form for form in FORMS if f".{form}" in args.out.suffixes), "anyburl")
+    form = args.format or ending
+    engine = _options.open_engine(args, Stopwatch())
+    graph = engine.graph
+    if args.queries:
+        triples = read_queries(args.queries, graph.entities, graph.relations)
+        queries = make_queries(triples)
+    elif args.relation:
+        triples = heads_of(graph, args.relation)
+        queries = make_queries(triples)
+    else:
+        triples = graph.split(args.split)
+        queries = Queries.from_triples(triples)
+    options = {"top_x": args.top_x, "threads": args.threads, "quiet": args.quiet}
+    strategy = ready_strategy(engine, args.strategy, h=args.top_h or TOP_H, **options)
+    options["top_k"] = args.top_k
+    if form == "anyburl":
+        if (triples == ASKED).any():
+            raise InputError("format anyburl lists heads and tails: expected triples, no `?`")
+        rankings = rank_triples(engine, triples, strategy, **options)
+        write_rankings(args.out, rankings, graph.entities, graph.relations)
+        return
+    answers = answer(engine, queries, strategy, show_known=args.show_known, **options)
+    write_answers(args.out, answers, graph, form)
