@@ -175,6 +175,12 @@ CASES = [
         {"(aa,hh,?)": "aa", "(dd,hh,?)": ("", "dd"), "(?,hh,aa)": ""},
     ),
     Case(
+        "a reflexive zero rule, which PyClause does not load",
+        "r(aa,bb)",
+        "hh(me_myself_i,Y) <= ",
+        {"(?,hh,aa)": ("aa", ""), "(aa,hh,?)": ""},
+    ),
+    Case(
         "E14 only zero rules answer for an entity without facts",
         "r(aa,bb)",
         "hh(X,Y) <= r(X,Y)",

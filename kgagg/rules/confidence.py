@@ -97,9 +97,11 @@ class Confidence:
             limit = Threshold(correct=2, confidence=1e-4, strict=True, length=10)
             return cls(thresholds=tuple((kind, limit) for kind in TYPES))
         if name == "pyclause":
+            limits = dict.fromkeys(TYPES, Threshold(confidence=1e-4))
+            # PyClause does not load these
+            limits["reflexive zero"] = Threshold(length=-1)
             return cls(
-                weights=(("dangling", 0.1), ("zero", 0.01), ("reflexive zero", 0.01)),
-                thresholds=tuple((kind, Threshold(confidence=1e-4)) for kind in TYPES),
+                weights=(("dangling", 0.1), ("zero", 0.01)), thresholds=tuple(limits.items())
             )
         expected = ("anyburl", "pyclause")
         raise InputError(
