@@ -14,7 +14,7 @@ from kgagg.errors import Failed, InputError
 # Each module has `add_parser(verbs)`, which imports nothing heavy, and `run(args)`.
 VERBS = (
     *("fetch", "stats", "mine", "rules"),
-    *("evaluate", "rank", "apply", "aggregate", "tune"),
+    *("evaluate", "rank", "explain", "apply", "aggregate", "tune"),
     "doctor",
 )
 
