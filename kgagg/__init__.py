@@ -1,3 +1,38 @@
 """Apply and aggregate rules for knowledge graph completion."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgagg.api import Model, apply, evaluate, explain, rank
+    from kgagg.graph import Graph
+    from kgagg.rules import Confidence, RuleSet
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Confidence",
+    "Graph",
+    "Model",
+    "RuleSet",
+    "apply",
+    "evaluate",
+    "explain",
+    "rank",
+]
+
+_HOMES = {"Graph": "graph", "RuleSet": "rules", "Confidence": "rules"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for, so that importing the package costs nothing."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"kgagg.{_HOMES.get(name, 'api')}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

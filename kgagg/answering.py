@@ -18,7 +18,6 @@ from kgagg.evaluation import DIRECTIONS
 from kgagg.files import line_blocks, replacing, writing
 from kgagg.graph import Adjacency, Graph
 from kgagg.rankings import Candidates, Ranking
-from kgagg.vocabulary import Vocabulary
 
 # instead of an entity: what is asked for
 ASKED = -1
@@ -85,9 +84,7 @@ def heads_of(graph: Graph, relation: str) -> np.ndarray:
     InputError
         If there is no such relation.
     """
-    number = graph.relations.id(relation)
-    if number < 0:
-        raise InputError(f"unknown relation {relation!r}{graph.relations.nearest(relation)}")
+    number = graph.relations.require(relation, "relation")
     heads = np.unique(graph.train[graph.train[:, 1] == number, 0])
     return np.stack([heads, np.full_like(heads, number), np.full_like(heads, ASKED)], axis=1)
 
@@ -198,9 +195,7 @@ def _without(answers: Answers, target: int, top_k: int) -> Candidates:
 # --- files -------------------------------------------------------------------------------------
 
 
-def read_queries(
-    path: str | os.PathLike[str], entities: Vocabulary, relations: Vocabulary
-) -> np.ndarray:
+def read_queries(path: str | os.PathLike[str], graph: Graph) -> np.ndarray:
     """Read lines ``head relation ?`` or ``? relation tail``, with tabs or spaces: int32[n, 3].
 
     What is asked for is `ASKED`. A line may also be a whole triple.
@@ -217,18 +212,32 @@ def read_queries(
         if not text:
             continue
         words = text.split("\t") if "\t" in text else text.split()
-        if len(words) != 3 or words[0] == words[2] == "?":
+        if len(words) != 3:
             raise InputError(f"{path}:{number}: expected `head relation ?` or `? relation tail`")
-        row = []
-        for word, names in zip(words, (entities, relations, entities), strict=True):
-            asked = word == "?" and names is entities
-            known = ASKED if asked else names.id(word)
-            if known < 0 and not asked:
-                kind = "entity" if names is entities else "relation"
-                raise InputError(f"{path}:{number}: unknown {kind} {word!r}{names.nearest(word)}")
-            row.append(known)
-        rows.append(row)
+        try:
+            rows.append(numbers_of(graph, *words))
+        except InputError as error:
+            raise InputError(f"{path}:{number}: {error}") from None
     return np.array(rows, np.int32).reshape(-1, 3)
+
+
+def numbers_of(
+    graph: Graph, head: str | None, relation: str, tail: str | None
+) -> tuple[int, int, int]:
+    """Return the numbers of names, `ASKED` for a head or tail that is None or ``"?"``.
+
+    Raises
+    ------
+    InputError
+        If a name is not in the graph, or both head and tail are asked for.
+    """
+    one, two = (
+        ASKED if name is None or name == "?" else graph.entities.require(name, "entity")
+        for name in (head, tail)
+    )
+    if one == two == ASKED:
+        raise InputError("expected `head relation ?` or `? relation tail`")
+    return one, graph.relations.require(relation, "relation"), two
 
 
 def write_answers(
@@ -261,7 +270,7 @@ def write_answers(
                 file.write("\n")
             return
         file.write("\t".join(COLUMNS) + "\n")
-        for columns in _batches(answers):
+        for columns in batches(answers):
             for head, relation, tail, asked, *rest in zip(
                 *map(np.ndarray.tolist, columns), strict=True
             ):
@@ -273,7 +282,7 @@ FORMS = ("tsv", "jsonl", "parquet")
 COLUMNS = ("head", "relation", "tail", "asked", "place", "value", "known")
 
 
-def _batches(answers: Iterable[Answers]) -> Iterator[list[np.ndarray]]:
+def batches(answers: Iterable[Answers]) -> Iterator[list[np.ndarray]]:
     """Yield the `COLUMNS` for many answers at once, as numbers."""
     iterator = iter(answers)
     while batch := list(itertools.islice(iterator, _BLOCK)):
@@ -322,7 +331,7 @@ def _write_parquet(path: str | os.PathLike[str], answers: Iterable[Answers], gra
         replacing(path) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd") as file,
     ):
-        for columns in _batches(answers):
+        for columns in batches(answers):
             named = [names.take(pa.array(ids)) for names, ids in zip(tables, columns, strict=False)]
             rest = [
                 pa.array(column).cast(kind)

@@ -283,6 +283,11 @@ class Explanation:
     splits: tuple[str, ...]
     standings: list[Standing]
 
+    def __str__(self) -> str:
+        from kgagg.report.explanation import text
+
+        return text(self.to_json())
+
     def to_json(self, labels: Sequence[str] | None = None) -> dict[str, Any]:
         """Return what JSON can hold; `labels` are other names for the entities."""
         graph, rules = self.engine.graph, self.engine.rules
@@ -349,17 +354,10 @@ def find_fact(graph: Graph, head: str, relation: str, tail: str) -> Fact:
     InputError
         If a name is not in the graph, with the nearest ones.
     """
-
-    def number(names: Vocabulary, name: str, kind: str) -> int:
-        found = names.id(name)
-        if found < 0:
-            raise InputError(f"unknown {kind} {name!r}{names.nearest(name)}")
-        return found
-
     return (
-        number(graph.entities, head, "entity"),
-        number(graph.relations, relation, "relation"),
-        number(graph.entities, tail, "entity"),
+        graph.entities.require(head, "entity"),
+        graph.relations.require(relation, "relation"),
+        graph.entities.require(tail, "entity"),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from kgagg import _names
-from kgagg.errors import nearest
+from kgagg.errors import InputError, nearest
 
 
 class Interner:
@@ -119,6 +119,19 @@ class Vocabulary:
         """Return the identifier of `name`, or -1."""
         data = np.frombuffer(name.encode(), np.uint8)
         return int(_names.find(self.blob, self.offsets, self.table, data, 0, len(data)))
+
+    def require(self, name: str, kind: str) -> int:
+        """Return the identifier of `name`.
+
+        Raises
+        ------
+        InputError
+            If there is none, with the names that come nearest; `kind` says what it names.
+        """
+        found = self.id(name)
+        if found < 0:
+            raise InputError(f"unknown {kind} {name!r}{self.nearest(name)}")
+        return found
 
     def names(self) -> list[str]:
         """Return all names by identifier."""

@@ -51,7 +51,7 @@ def test_a_ranking_file_evaluates_to_the_same_ranks(
 def test_queries_from_a_file_in_its_order(world: Path, engine: Engine, tmp_path: Path) -> None:
     path = tmp_path / "queries.txt"
     path.write_text("e3 r0 ?\n? r1 e5\n\ne1\tr0\te2\ne3 r0 ?\r\n")
-    asked = read_queries(path, engine.graph.entities, engine.graph.relations)
+    asked = read_queries(path, engine.graph)
     queries = make_queries(asked)
     assert queries.direction.tolist() == [0, 1, 0, 1, 0]
     assert np.diff(queries.target_ptr).tolist() == [0, 0, 1, 1, 0]
@@ -110,7 +110,7 @@ def test_a_line_that_is_no_query_is_told(
     path = tmp_path / "queries.txt"
     path.write_text(line)
     with pytest.raises(InputError, match=message):
-        read_queries(path, engine.graph.entities, engine.graph.relations)
+        read_queries(path, engine.graph)
 
 
 def test_no_one_strategy(engine: Engine) -> None:

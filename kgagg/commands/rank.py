@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> None:
     engine = _options.open_engine(args, Stopwatch())
     graph = engine.graph
     if args.queries:
-        triples = read_queries(args.queries, graph.entities, graph.relations)
+        triples = read_queries(args.queries, graph)
         queries = make_queries(triples)
     elif args.relation:
         triples = heads_of(graph, args.relation)

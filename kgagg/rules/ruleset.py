@@ -241,11 +241,12 @@ class RuleSet:
             order = order[np.lexsort((self.line[keep], self.source[keep], -values[keep]))]
         elif keep.all():
             return dataclasses.replace(self, **changes)
-        for name, column in self._columns().items():
+        for name, column in self.columns().items():
             changes[name] = (values if name == "confidence" else column)[order]
         return dataclasses.replace(self, **changes)
 
-    def _columns(self) -> dict[str, np.ndarray]:
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return the columns that have a row for each rule, by name."""
         columns = {name: getattr(self, name) for name in COLUMNS}
         if self.pca_predicted is not None:
             columns["pca_predicted"] = self.pca_predicted
@@ -357,7 +358,7 @@ class RuleSet:
 
     def save(self, path: Path_) -> None:
         """Write the binary form."""
-        arrays = self._columns() | {name: getattr(self, name) for name in _TABLES}
+        arrays = self.columns() | {name: getattr(self, name) for name in _TABLES}
         for kind in ("entities", "relations"):
             names = getattr(self, kind)
             arrays |= {f"{kind}.{part}": getattr(names, part) for part in _NAMES}
@@ -394,12 +395,12 @@ class RuleSet:
             report=Report(**report),
         )
         if vocabularies is not None:
-            rules = rules._translated(*vocabularies)
+            rules = rules.translated(*vocabularies)
         if rules.entities is names[0] and rules.relations is names[1]:
             rules.__dict__["digest"] = meta["digest"]
         return rules
 
-    def _translated(self, entities: Vocabulary, relations: Vocabulary) -> RuleSet:
+    def translated(self, entities: Vocabulary, relations: Vocabulary) -> RuleSet:
         """Return the rules with the identifiers of other vocabularies."""
         if _same(self.entities, entities) and _same(self.relations, relations):
             return self
@@ -438,7 +439,7 @@ class RuleSet:
                 place = f"{self.sources[self.source[row]]}:{self.line[row]}"
                 first = f"{place}: {reason} in {self.text(int(row))!r}"
                 report.unusable[reason] = Problem(len(found), first)
-        changes = self._columns() | {
+        changes = self.columns() | {
             "relation": relation,
             "head_constant": constants[0],
             "body_constant": constants[1],
