@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
+import os
+import platform
+import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
@@ -65,3 +71,50 @@ def _imports(tree: ast.Module) -> Iterator[str]:
             # importing a module runs its packages; the top one only says which version this is
             if parts[0] == "kgagg":
                 yield from (".".join(parts[:end]) for end in range(2, len(parts) + 1))
+
+
+def environment() -> dict[str, Any]:
+    """Return what this machine and this installation are, as far as results may depend on it."""
+    from importlib import metadata
+
+    names = [re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in metadata.requires("kgagg") or ()]
+    packages = {}
+    for name in sorted({"kgagg", *names}):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            packages[name] = metadata.version(name)
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "commit": _commit(),
+        "packages": packages,
+    }
+
+
+def cpu_model() -> str:
+    """Return the name of the processor."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _commit() -> str | None:
+    """Return the commit of the source, marked if files differ from it; None outside of git."""
+    command = [
+        "git",
+        "-C",
+        str(ROOT),
+        "describe",
+        "--always",
+        "--dirty",
+        "--abbrev=40",
+        "--exclude=*",
+    ]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()

@@ -1,0 +1,54 @@
+"""``kgagg time``: how long each strategy takes alone, stage by stage."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from kgagg.commands import _options
+
+
+def add_parser(verbs: Any) -> argparse.ArgumentParser:
+    """Add the parser of this verb."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        "time",
+        help="time strategies, each alone",
+        description="Evaluate the test split by each strategy alone, several times; write median "
+        "and range of the seconds of each stage.",
+    )
+    parser.add_argument("data", metavar="DATA", help="a folder or a registered dataset")
+    parser.add_argument("rules", metavar="RULES", help="a rule file or binary rule set")
+    parser.add_argument("--strategies", required=True, metavar="A,B,...", help="what to time")
+    parser.add_argument("--repeats", type=_options.positive, default=3, metavar="N", help="(3)")
+    _options.add_top_h(parser)
+    _options.add_top_x(parser)
+    parser.add_argument("--semantics", default="anyburl", metavar="NAME", help="(anyburl)")
+    parser.add_argument("--threads", type=_options.positive, metavar="N", help="(all processors)")
+    parser.add_argument("--dataset", metavar="NAME", help="name of the data, for the record")
+    parser.add_argument("--name", metavar="NAME", help="name of the rules, for the record")
+    parser.add_argument("--json", type=Path, required=True, metavar="FILE", help="where to write")
+    return parser
+
+
+def run(args: argparse.Namespace) -> None:
+    """Time all strategies, print the totals, write everything."""
+    from kgagg.aggregation.tuning import TOP_H
+    from kgagg.mining.setup import usable_threads
+    from kgagg.report.times import time_strategies
+
+    found = time_strategies(
+        args.data,
+        args.rules,
+        args.strategies.split(","),
+        repeats=args.repeats,
+        h=args.top_h or TOP_H,
+        top_x=args.top_x,
+        semantics=args.semantics,
+        threads=args.threads or usable_threads(),
+    )
+    for name, stages in found["strategies"].items():
+        total = stages["total"]
+        print(f"{name}: {total['median']:.2f} s ({total['low']:.2f} - {total['high']:.2f})")
+    names = {"dataset": args.dataset or args.data, "rules": args.name or args.rules}
+    _options.write_json(args.json, names | found)

@@ -1,0 +1,200 @@
+"""The tables of a run: from results, times and claims to `Table`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kgagg.datasets import registry
+from kgagg.report.claims import Cells, Claim
+from kgagg.report.results import STAGES, Result, ordered, title
+from kgagg.report.tables import DASH, MINUS, Table, Value
+
+SHOWN = (("hits@1", "h@1"), ("hits@10", "h@10"), ("mrr", "MRR"))
+
+
+def results_table(results: Sequence[Result]) -> Table:
+    """Lay out the metrics as the paper does: strategies down, datasets across."""
+    datasets = _distinct(results, "dataset")
+    rules = _distinct(results, "rules")
+    found = {(one["rules"], one["dataset"]): one["strategies"] for one in results}
+    columns = [("rules", ""), ("strategy", "")]
+    columns += [(f"{name} {short}", ".3f") for name in datasets.values() for _, short in SHOWN]
+    rows: list[list[Value]] = []
+    for key, name in rules.items():
+        for strategy in ordered([one for one in results if one["rules"] == key]):
+            row: list[Value] = [name, title(strategy)]
+            for dataset in datasets:
+                values = found.get((key, dataset), {}).get(strategy)
+                row += [values[metric]["value"] if values else None for metric, _ in SHOWN]
+            rows.append(row)
+    return Table(
+        "Filtered hits@1, hits@10 and MRR on test, both directions; expected values under ties.",
+        columns,
+        rows,
+    )
+
+
+def comparison_table(results: Sequence[Result], paper: Cells) -> Table:
+    """Put each number beside the paper's, with the difference and the interval."""
+    columns = [("dataset", ""), ("rules", ""), ("strategy", "")]
+    for _, short in SHOWN:
+        columns += [(short, ".4f"), ("95 % interval", ""), ("paper", ".3f"), ("difference", "+.3f")]
+    columns += [("tied", ".1%"), ("MRR bracket", "")]
+    rows: list[list[Value]] = []
+    for one in results:
+        for strategy, values in one["strategies"].items():
+            row: list[Value] = [one["titles"]["dataset"], one["titles"]["rules"], title(strategy)]
+            for metric, _ in SHOWN:
+                value, reported = values[metric], None
+                if one["paper"]:
+                    reported = paper.get((one["paper"], one["dataset"], strategy, metric))
+                difference = None if reported is None else value["value"] - reported
+                interval = f"{value['low']:.4f} {DASH} {value['high']:.4f}"
+                row += [value["value"], interval, reported, difference]
+            mrr = values["mrr"]
+            row += [values["tied"], f"{mrr['pessimistic']:.4f} {DASH} {mrr['optimistic']:.4f}"]
+            rows.append(row)
+    return Table(
+        "Every number beside the paper's. Intervals: bootstrap over test triples. Tied: share of "
+        "queries whose target shares its score with another candidate; bracket: the MRR if ties "
+        "were always broken against or for the target.",
+        columns,
+        rows,
+    )
+
+
+def tests_table(results: Sequence[Result]) -> Table:
+    """List the paired tests between strategies."""
+    columns = [("dataset", ""), ("rules", ""), ("strategy", ""), ("against", "")]
+    columns += [("MRR difference", "+.4f"), ("95 % interval", ""), ("p", ".4f"), ("Holm", ".4f")]
+    rows: list[list[Value]] = [
+        [
+            one["titles"]["dataset"],
+            one["titles"]["rules"],
+            title(pair["first"]),
+            title(pair["second"]),
+            pair["difference"],
+            f"{pair['low']:+.4f} {DASH} {pair['high']:+.4f}".replace("-", MINUS),
+            pair["p"],
+            pair["holm"],
+        ]
+        for one in results
+        for pair in one["pairs"]
+    ]
+    return Table("Paired tests between strategies: permutations over test triples.", columns, rows)
+
+
+def datasets_table(statistics: Mapping[str, Mapping[str, int]]) -> Table:
+    """Put what was counted in each dataset beside what the paper reports."""
+    known = registry()
+    keys = list(next(iter(statistics.values())))
+    rows: list[list[Value]] = []
+    for name, counts in statistics.items():
+        entry = known.get(name)
+        paper = entry.paper if entry else {}
+        other = [key for key, value in paper.items() if counts[key] != value]
+        verdict = (f"other {', '.join(other)}" if other else "same") if paper else None
+        rows.append([entry.title if entry else name, *counts.values(), verdict])
+    columns = [("dataset", ""), *((key, ",d") for key in keys), ("paper", "")]
+    return Table("Datasets, counted, and whether the paper reports the same.", columns, rows)
+
+
+def rules_table(results: Sequence[Result], paper: Cells) -> Table:
+    """Count the rules by type, beside the paper's number."""
+    types = list(
+        dict.fromkeys(key for one in results for key in one["counts"]["rules"] if key != "total")
+    )
+    types = [key for key in types if any(one["counts"]["rules"].get(key) for one in results)]
+    columns = [("dataset", ""), ("rules", ""), ("source", ""), ("number", ",d"), ("paper", ",d")]
+    columns += [*((key, ",d") for key in types), ("digest", "")]
+    rows: list[list[Value]] = []
+    for one in results:
+        counts = one["counts"]["rules"]
+        reported = paper.get((one["paper"] or "", one["dataset"], "", "rules"))
+        rows.append(
+            [
+                one["titles"]["dataset"],
+                one["titles"]["rules"],
+                one["source"],
+                counts["total"],
+                reported,
+                *(counts.get(key, 0) for key in types),
+                one["counts"]["digest"][:12],
+            ]
+        )
+    return Table(
+        "Rules by type, after thresholds. Source: mined in this run, pinned (a file of known "
+        "content), or supplied by the user.",
+        columns,
+        rows,
+    )
+
+
+def runtimes_table(
+    results: Sequence[Result], times: Sequence[Mapping[str, Any]], paper: Cells
+) -> Table:
+    """Show where the time goes for each strategy alone, beside the paper's total."""
+    by_key = {(one["rules"], one["dataset"]): one for one in results}
+    columns = [("dataset", ""), ("rules", ""), ("strategy", ""), ("threads", "d")]
+    columns += [(f"{stage}, s", ".2f") for stage in ("compile", *STAGES)]
+    columns += [("total, s", ".2f"), ("range, s", ""), ("repeats", "d"), ("paper, s", ",.0f")]
+    rows: list[list[Value]] = []
+    for time in times:
+        one = by_key[time["rules"], time["dataset"]]
+        for strategy, timed in time["strategies"].items():
+            minutes = paper.get((one["paper"] or "", one["dataset"], strategy, "minutes"))
+            total = timed["total"]
+            rows.append(
+                [
+                    one["titles"]["dataset"],
+                    one["titles"]["rules"],
+                    title(strategy),
+                    time["threads"],
+                    time["compile"],
+                    *(timed[stage]["median"] for stage in STAGES),
+                    total["median"],
+                    f"{total['low']:.2f} {DASH} {total['high']:.2f}",
+                    time["repeats"],
+                    None if minutes is None else 60 * minutes,
+                ]
+            )
+    machines = sorted({time["cpu"] for time in times})
+    return Table(
+        "Seconds to evaluate test by one strategy alone, medians; with valid where h is tuned. The "
+        "total is without compile: kernels compiled, or read from the cache, once for a process. "
+        f"{'; '.join(machines)}. The paper: two Xeon E5-2640 v4, 30 threads.",
+        columns,
+        rows,
+    )
+
+
+def claims_table(claims: Sequence[Claim]) -> Table:
+    """List the claims with their verdicts."""
+    columns = [("verdict", ""), ("source", ""), ("claim", ""), ("of", ""), ("expected", "")]
+    columns += [("paper", ".4g"), ("ours", ".4g"), ("difference", "+.3g"), ("in the paper", "")]
+    rows: list[list[Value]] = [
+        [
+            claim.verdict,
+            claim.source,
+            claim.text,
+            claim.subject,
+            claim.expected,
+            claim.paper,
+            claim.ours,
+            claim.difference,
+            claim.verdict_of_paper.lower(),
+        ]
+        for claim in claims
+    ]
+    return Table(
+        "What the paper claims, checked. The last column says whether the paper's own tables keep "
+        "it.",
+        columns,
+        rows,
+    )
+
+
+def _distinct(results: Sequence[Result], key: str) -> dict[str, str]:
+    """Return the titles of all datasets, or rules, by name."""
+    return {one[key]: one["titles"][key] for one in results}

@@ -1,0 +1,152 @@
+"""The report: one page that needs no network."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from kgagg.report.claims import Claim
+from kgagg.report.results import Result, title
+from kgagg.report.tables import Table, to_html
+
+TEMPLATE = Path(__file__).with_suffix(".html")
+PICTURES = {
+    "curve": "MRR against h, the number of best rules that noisy-or takes. Dotted: valid, on which "
+    "h is chosen.",
+    "tradeoff": "MRR against the seconds that a strategy takes alone, with intervals of both: the "
+    "trade-off that the paper argues with.",
+    "chosen": "How many relations and directions chose which h on valid.",
+    "gain": "What NO top-h* gains over MAX+ for each relation and direction; the larger the mark, "
+    "the more queries.",
+    "rules": "Confidence of the rules, by type.",
+}
+
+
+def page(
+    results: Sequence[Result],
+    claims: Sequence[Claim],
+    tables: Mapping[str, Table],
+    pictures: Mapping[str, str],
+    manifest: Mapping[str, Any],
+) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    results : sequence of results
+        See `kgagg.report.results`.
+    claims : sequence of Claim
+    tables : mapping from str to Table
+        ``results``, ``comparison``, ``tests``, ``runtimes``, ``datasets``, ``rules``, ``claims``.
+    pictures : mapping from str to str
+        SVG, by the names of `PICTURES`.
+    manifest : mapping
+        See `kgagg.report.manifest`.
+    """
+    counts = Counter(claim.verdict for claim in claims)
+    environment = manifest["environment"]
+    data = {
+        "results": [_drilled(one) for one in results],
+        "traces": [_trace(one, name, manifest) for one in results for name in one["strategies"]],
+    }
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        {name: to_html(table) for name, table in tables.items()},
+        title="Aggregation of rules for knowledge graph completion",
+        summary=html.escape(
+            f"{_listed(results, 'dataset')}; rules: {_listed(results, 'rules')}. Written "
+            f"{manifest['written']} on {environment['cpu']}, {environment['cores']} cores."
+        ),
+        verdicts="".join(
+            f'<span class="{verdict}">{counts[verdict]} {verdict}</span>'
+            for verdict in ("PASS", "FAIL", "NOT RUN")
+        ),
+        pictures="".join(
+            f"<figure>{_embedded(pictures[name])}<figcaption>{text}</figcaption></figure>\n"
+            for name, text in PICTURES.items()
+            if name in pictures
+        ),
+        environment=to_html(_environment(manifest)),
+        config=html.escape(json.dumps(manifest["config"], indent=2)),
+        files=to_html(_files(manifest)),
+        # a closing tag within a string would end the script
+        data=json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/"),
+    )
+
+
+def _listed(results: Sequence[Result], key: str) -> str:
+    return ", ".join(dict.fromkeys(one["titles"][key] for one in results))
+
+
+def _embedded(svg: str) -> str:
+    """Return an SVG without the XML declaration, which has no place in HTML."""
+    return svg[svg.index("<svg") :]
+
+
+def _drilled(one: Result) -> dict[str, Any]:
+    """Return what the page shows of the relations of a result."""
+    chosen = one["chosen"]
+    return {
+        "title": f"{one['titles']['dataset']}, {one['titles']['rules']}",
+        "strategies": [title(name) for name in one["strategies"]],
+        "relations": [
+            {
+                "relation": row["relation"],
+                "direction": row["direction"],
+                "queries": row["queries"],
+                "mrr": [round(row["mrr"][name], 4) for name in one["strategies"]],
+                "chosen": title(chosen.get(row["relation"], {}).get(row["direction"], "")),
+            }
+            for row in one["relations"]
+        ],
+    }
+
+
+def _trace(one: Result, strategy: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the way back from a number to the files that it was made from."""
+    dataset, rules = one["dataset"], one["rules"]
+    label = strategy.replace("*", "-star")
+    steps = (
+        (
+            "Metrics and intervals, from the ranks of all strategies:",
+            [f"results/{dataset}/{rules}."],
+        ),
+        ("Ranks of each test triple:", [f"ranks/{dataset}/{rules}/test/{label}."]),
+        ("What was chosen or fitted on valid:", [f"models/{dataset}/{rules}/{label}."]),
+        ("Rules, sorted by confidence, in binary form:", [f"rules/{dataset}/{rules}.kgagg"]),
+        (f"Rules as {one['source']}, and their record:", [f"rules/{dataset}/{rules}.rules"]),
+        ("Input:", [f"data/{dataset}/"]),
+    )
+    found = [
+        {"text": text, "files": list(_matching(manifest, prefixes))} for text, prefixes in steps
+    ]
+    return {
+        "title": f"{title(strategy)} on {one['titles']['dataset']}, {one['titles']['rules']}",
+        "steps": [step for step in found if step["files"]],
+    }
+
+
+def _matching(manifest: Mapping[str, Any], prefixes: Iterable[str]) -> Iterable[dict[str, str]]:
+    for name, entry in manifest["files"].items():
+        if name.startswith(tuple(prefixes)):
+            yield {"name": name, "sha256": entry["sha256"]}
+
+
+def _environment(manifest: Mapping[str, Any]) -> Table:
+    environment = manifest["environment"]
+    rows = [
+        [key, str(environment[key])] for key in ("python", "platform", "cpu", "cores", "commit")
+    ]
+    rows += [[name, version] for name, version in environment["packages"].items()]
+    rows += [[f"{manifest['lock']['file']}, sha256", manifest["lock"]["sha256"]]]
+    rows += [[f"{name}, jar", digest] for name, digest in manifest["jars"].items()]
+    return Table("Environment of the run.", [("what", ""), ("which", "")], rows)
+
+
+def _files(manifest: Mapping[str, Any]) -> Table:
+    rows = [[name, entry["bytes"], entry["sha256"]] for name, entry in manifest["files"].items()]
+    return Table("Files of the run.", [("file", ""), ("bytes", ",d"), ("sha256", "")], rows)

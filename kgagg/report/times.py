@@ -1,0 +1,86 @@
+"""How long strategies take, each alone, stage by stage."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from kgagg.engine.apply import Engine
+from kgagg.evaluating import evaluate
+from kgagg.graph import Graph
+from kgagg.provenance import cpu_model
+from kgagg.report.results import STAGES, TOGETHER
+from kgagg.rules import Confidence, RuleSet
+from kgagg.timing import Stopwatch, peak_memory
+
+
+def time_strategies(
+    data: str | os.PathLike[str],
+    rules: str | os.PathLike[str],
+    strategies: Sequence[str],
+    *,
+    repeats: int = 3,
+    h: Sequence[int],
+    top_x: int = 200,
+    semantics: str = "anyburl",
+    threads: int,
+) -> dict[str, Any]:
+    """Evaluate test by each strategy alone and by all together, several times.
+
+    Strategies take turns, so that what else the machine does falls on all of them. Compiling, or
+    reading compiled kernels from the cache, happens once for a process, in a round that does not
+    count.
+
+    Parameters
+    ----------
+    data, rules : path
+        A graph, and rules for it.
+    strategies : sequence of str
+    repeats : int
+    h, top_x, semantics, threads
+        See `kgagg.evaluating.evaluate`.
+
+    Returns
+    -------
+    dict
+        ``strategies``: by strategy and stage (and ``total``), ``median``, ``low`` and ``high`` of
+        the seconds; `TOGETHER` stands for all of them in one pass. ``compile``: how much longer
+        the first pass took than the second. And ``threads``, ``repeats``, ``cpu``,
+        ``peak_memory_mb``.
+    """
+
+    def once(names: Sequence[str]) -> dict[str, float]:
+        watch = Stopwatch()
+        with watch.stage("load"):
+            graph = Graph.read(data)
+            vocabularies = (graph.entities, graph.relations)
+            found = RuleSet.read(rules, vocabularies, Confidence.preset(semantics), threads=threads)
+        with watch.stage("index"):
+            engine = Engine(graph, found, semantics)
+        evaluate(engine, names, h=h, top_x=top_x, threads=threads, watch=watch)
+        seconds = {stage: watch.seconds.get(stage, 0.0) for stage in STAGES}
+        return seconds | {"total": sum(seconds.values()), "elapsed": watch.total()}
+
+    turns = {name: [name] for name in strategies} | {TOGETHER: list(strategies)}
+    first, second = (once(strategies)["elapsed"] for _ in range(2))
+    rounds = [{name: once(names) for name, names in turns.items()} for _ in range(repeats)]
+    return {
+        "threads": threads,
+        "repeats": repeats,
+        "cpu": cpu_model(),
+        "peak_memory_mb": round(peak_memory()),
+        "compile": round(max(0.0, first - second), 4),
+        "strategies": {
+            name: {
+                stage: _spread([one[name][stage] for one in rounds]) for stage in (*STAGES, "total")
+            }
+            for name in turns
+        },
+    }
+
+
+def _spread(values: Sequence[float]) -> dict[str, float]:
+    numbers = {"median": median(values), "low": min(values), "high": max(values)}
+    return {key: round(value, 4) for key, value in numbers.items()}
