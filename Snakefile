@@ -1,6 +1,7 @@
-# The whole experiment: data, rules, aggregation, tables. `snakemake --cores N` runs the paper,
-# `--configfile config/demo.yaml` the demo; workflow/rules has one file for each stage.
-from snakemake.utils import min_version, validate
+# The whole experiment: data, rules, firings, ranks, tables, report. `snakemake --cores N` runs the
+# paper, `--configfile config/demo.yaml` the demo; workflow/rules has one file for each stage.
+# Stages are targets: fetch mine apply aggregate tune tables report verify.
+from snakemake.utils import min_version
 
 min_version("9.19")
 
@@ -8,21 +9,28 @@ min_version("9.19")
 configfile: "config/config.yaml"
 
 
-validate(config, schema="workflow/schemas/config.schema.yaml")
-
-
 pathvars:
     results=config["results"],
     logs="<results>/logs",
+    benchmarks="<results>/benchmarks",
+
+
+scattergather:
+    queries=config["chunks"],
 
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/fetch.smk"
+include: "workflow/rules/mine.smk"
+include: "workflow/rules/apply.smk"
+include: "workflow/rules/aggregate.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
     default_target: True
     input:
-        "<results>/statistics.md",
-        "<results>/degrees.svg",
+        rules.tables.input,
+        rules.report.input,
     localrule: True

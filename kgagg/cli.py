@@ -14,8 +14,8 @@ from kgagg.errors import Failed, InputError
 # Each module has `add_parser(verbs)`, which imports nothing heavy, and `run(args)`.
 VERBS = (
     *("fetch", "stats", "mine", "rules"),
-    *("evaluate", "rank", "explain", "apply", "aggregate", "tune"),
-    "doctor",
+    *("evaluate", "rank", "explain", "apply", "gather", "aggregate", "tune"),
+    *("time", "report", "compile", "doctor"),
 )
 
 

@@ -1,40 +1,277 @@
-"""The workflow: it is planned as it should be, and a wrong configuration is refused."""
+"""The workflow: planned as it should be, run for real on nations, killed, cut off, resumed."""
 
 from __future__ import annotations
 
+import fcntl
+import itertools
+import os
+import re
+import shutil
+import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
+
+from kgagg.datasets import fetch, find
+from kgagg.errors import Unavailable
+from kgagg.report.manifest import differences
+from kgagg.report.results import read_json
 
 ROOT = Path(__file__).parents[1]
+BYTES = ("firings/*/*/*.parquet", "models/**/*.json", "ranks/**/*.parquet", "tables/*.md")
+# tables and files that tell of time differ from run to run
+TIMED = ("runtimes", "claims")
+
+
+def command(*arguments: str, config: str | Path = "demo") -> list[str]:
+    files = [ROOT / "config" / "config.yaml"]
+    if config != "config":
+        files.append(ROOT / "config" / f"{config}.yaml" if isinstance(config, str) else config)
+    call = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
+    return [*call, "--cores", "2", "--configfile", *map(str, files), *arguments]
 
 
 def snakemake(
-    folder: Path, *arguments: str, config: str = "demo"
+    folder: Path, *arguments: str, config: str | Path = "demo", within: tuple[str, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
     """Run in a folder of its own, so that tests do not meet in .snakemake."""
     return subprocess.run(
-        [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "2"]
-        + ["--configfile", str(ROOT / "config" / "config.yaml")]
-        + [str(ROOT / "config" / f"{config}.yaml")] * (config != "config")
-        + list(arguments),
+        [*within, *command(*arguments, config=config)],
         cwd=folder,
         capture_output=True,
         text=True,
         check=False,
+        timeout=600,
     )
 
 
-@pytest.mark.parametrize("config", ["demo", "config"])
-def test_the_plan_is_complete(tmp_path: Path, config: str) -> None:
+def succeed(run: subprocess.CompletedProcess[str]) -> str:
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout + run.stderr
+
+
+def jobs(run: subprocess.CompletedProcess[str]) -> Counter[str]:
+    """Read how many jobs of each rule a dry run plans."""
+    table = succeed(run).rpartition("Job stats:")[2].partition("\n\n")[0]
+    return Counter({rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", table, re.M)})
+
+
+# --- plans -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("config", "pairs"), [("demo", 4), ("config", 8)])
+def test_the_plan_is_complete(tmp_path: Path, config: str, pairs: int) -> None:
     run = snakemake(tmp_path, "--dry-run", config=config)
-    assert run.returncode == 0, run.stderr
-    assert "fetch             4" in run.stdout + run.stderr
+    planned = jobs(run)
+    assert planned["dataset"] == 4
+    # the demo has a second rule set where AnyBURL's jar is at hand
+    assert planned["mine_rules"] in (pairs, 8)
+    assert planned["result"] == planned["mine_rules"] == planned["time"]
+    assert planned["rank_plain"] == 4 * planned["result"]
+    assert "Predicted cost on 2 cores" in run.stderr
 
 
-def test_an_unknown_key_is_refused(tmp_path: Path) -> None:
-    run = snakemake(tmp_path, "--dry-run", "--config", "datsets=wnrr")
+def upstream(run: subprocess.CompletedProcess[str]) -> dict[str, set[str]]:
+    """Read from a dry run what every file is made from, directly or not."""
+    direct: dict[str, set[str]] = {}
+    for block in re.split(r"\n(?=(?:local)?rule \w+:)", succeed(run)):
+        files = {
+            key: set(found[1].split(", "))
+            if (found := re.search(rf"^ +{key}: (.*)$", block, re.M))
+            else set()
+            for key in ("input", "output")
+        }
+        for file in files["output"]:
+            direct[file] = files["input"]
+    result: dict[str, set[str]] = {}
+
+    def walk(file: str) -> set[str]:
+        if file not in result:
+            result[file] = set(direct.get(file, ()))
+            for source in direct.get(file, ()):
+                result[file] |= walk(source)
+        return result[file]
+
+    for file in direct:
+        walk(file)
+    return result
+
+
+@pytest.mark.parametrize("config", ["demo", "config"])
+def test_nothing_of_test_is_behind_what_is_tuned(tmp_path: Path, config: str) -> None:
+    behind = upstream(snakemake(tmp_path, "--dry-run", config=config))
+
+    def of_test(files: set[str]) -> list[str]:
+        return [file for file in files if "test" in re.split(r"[/.]", file)]
+
+    tuned = [file for file in behind if "/models/" in file]
+    mined = [file for file in behind if "/rules/" in file]
+    assert len(tuned) >= 4
+    assert len(mined) >= 8
+    for file in tuned + mined:
+        assert any("/tuning/" in source for source in behind[file]), file
+        assert not of_test(behind[file]), file
+    # the reading of the plan is right: what is ranked on test does have it behind it
+    ranked = [file for file in behind if "/ranks/" in file and "/test/" in file]
+    assert ranked
+    assert all(any(file.endswith("/test.txt") for file in of_test(behind[file])) for file in ranked)
+
+
+# --- configurations that are wrong ----------------------------------------------------------------
+
+
+def test_a_wrong_configuration_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
+    run = snakemake(tmp_path, "--dry-run", "--config", "datsets=[wnrr]")
     assert run.returncode != 0
-    assert "datsets" in run.stdout + run.stderr
+    assert "unknown key datsets; did you mean datasets?" in run.stdout + run.stderr
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def offline() -> tuple[str, ...]:
+    """Return what to put before a command so that it has no network, if there is such a thing."""
+    for call in (("unshare", "--net"), ("unshare", "--map-root-user", "--net")):
+        try:
+            if subprocess.run([*call, "true"], capture_output=True, check=False).returncode == 0:
+                return call
+        except FileNotFoundError:
+            break
+    return ()
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the whole workflow run on nations: fetched, then cut off from the network."""
+    try:
+        fetch(find("nations"), quiet=True)
+    except Unavailable as error:
+        pytest.skip(f"nations cannot be had: {error}")
+    # one run for all workers of pytest-xdist
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "workflow"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            (folder / "nations.yaml").write_text(yaml.safe_dump(CONFIG))
+            succeed(snakemake(folder, "fetch", config=folder / "nations.yaml"))
+            succeed(snakemake(folder, config=folder / "nations.yaml", within=offline()))
+            (folder / "done").touch()
+    return folder
+
+
+CONFIG = {
+    "results": "out",
+    "datasets": ["nations"],
+    "rules": ["native"],
+    "strategies": ["max", "max+", "noisy-or-top-h*"],
+    "chunks": 2,
+    "threads": {"mine": 2, "apply": 1, "time": 2},
+    "repeats": 1,
+    "resamples": 200,
+}
+
+
+@pytest.fixture
+def again(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished run, to be changed."""
+    shutil.copytree(finished, tmp_path / "again", dirs_exist_ok=True)
+    return tmp_path / "again"
+
+
+def content(folder: Path, *patterns: str) -> dict[str, bytes]:
+    """Read the files that must not differ from run to run."""
+    files = itertools.chain.from_iterable((folder / "out").glob(pattern) for pattern in patterns)
+    return {
+        str(path.relative_to(folder)): path.read_bytes() for path in files if path.stem not in TIMED
+    }
+
+
+def test_everything_is_made(finished: Path) -> None:
+    out = finished / "out"
+    result = read_json(out / "results" / "nations" / "native.json")
+    assert list(result["strategies"]) == CONFIG["strategies"]
+    assert 0.5 < result["strategies"]["max+"]["mrr"]["value"] < 1
+    assert differences(read_json(out / "manifest.json"), out, ROOT / "envs/requirements.lock") == []
+    for name, forms in (("tables/results", "md tex csv html"), ("plots/curve", "svg png")):
+        for form in forms.split():
+            assert (out / f"{name}.{form}").stat().st_size > 100
+    assert (out / "report" / "index.html").stat().st_size > 50_000
+    logs = {
+        path.relative_to(out / "logs").parts[0].removesuffix(".log")
+        for path in (out / "logs").rglob("*.log")
+    }
+    measured = {
+        path.relative_to(out / "benchmarks").parts[0].removesuffix(".tsv")
+        for path in (out / "benchmarks").rglob("*.tsv")
+    }
+    assert logs - measured == {"fetch", "before_test", "settings"}
+
+
+def test_it_was_made_without_a_network(finished: Path) -> None:
+    if not offline():
+        pytest.skip("`unshare --net` is not allowed here: the run had a network")
+    assert (finished / "done").exists()
+
+
+def test_nothing_is_done_twice(again: Path) -> None:
+    config = again / "nations.yaml"
+    assert "Nothing to be done" in succeed(snakemake(again, "--dry-run", config=config))
+    # one strategy more: its ranks, and what they go into
+    more = jobs(
+        snakemake(
+            again,
+            "--dry-run",
+            "--config",
+            "strategies=[max,max+,noisy-or,noisy-or-top-h*]",
+            config=config,
+        )
+    )
+    assert more["rank_plain"] == 1
+    assert not {"apply_part", "gather", "tune_h", "rank_tuned", "mine_rules"} & more.keys()
+
+
+def test_a_run_that_was_killed_ends_with_the_same_bytes(again: Path) -> None:
+    config = again / "nations.yaml"
+    expected = content(again, *BYTES)
+    assert len(expected) > 10
+    for name in ("firings", "models", "ranks", "results", "tables"):
+        shutil.rmtree(again / "out" / name)
+    parts = "--set-scatter", "queries=5"
+    child = subprocess.Popen(
+        command(*parts, config=config),
+        cwd=again,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    firings = again / "out" / "firings"
+    deadline = time.monotonic() + 300
+    while not any(firings.glob("*/*/*/*.parquet")) and time.monotonic() < deadline:
+        assert child.poll() is None, "ended before it could be killed"
+        time.sleep(0.05)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    assert not any(firings.glob("*/*/test.parquet"))
+    succeed(snakemake(again, "--unlock", config=config))
+    succeed(snakemake(again, *parts, config=config))
+    assert content(again, *BYTES) == expected
+
+
+def test_what_does_not_hold_is_told_by_the_exit_code(again: Path) -> None:
+    config = again / "nations.yaml"
+    run = snakemake(again, "verify", config=config)
+    assert "All files have the digests of the manifest." in succeed(run)
+    assert "NOT RUN" in run.stdout
+    (again / "out" / "rules" / "nations" / "native.rules.zst.json").write_text("{}")
+    run = snakemake(again, "verify", "--rerun-triggers", "code", config=config)
+    assert run.returncode != 0
+    assert "native.rules.zst.json: changed since the manifest was written" in run.stdout

@@ -1,4 +1,4 @@
-"""``kgagg fetch``: bring registered datasets to this machine, verified."""
+"""``kgagg fetch``: bring datasets, jars and pinned files to this machine, verified."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     """Add the parser of this verb."""
     parser: argparse.ArgumentParser = verbs.add_parser(
         "fetch",
-        help="fetch registered datasets, verified by content",
-        description="Fetch registered datasets into the cache, verified by content, and print the "
-        "folder of each.",
+        help="fetch datasets and jars, verified by content",
+        description="Fetch registered datasets and the miners' jars into the cache, verified by "
+        "content, and print where each is; or, with --digest, any file of known content.",
+        epilog="example: kgagg fetch wnrr anyburl-23-1",
     )
-    parser.add_argument("names", nargs="+", metavar="NAME", help="a registered dataset")
-    parser.add_argument("--to", type=Path, metavar="DIR", help="also copy each to DIR/NAME")
+    parser.add_argument(
+        "names", nargs="+", metavar="NAME", help="a dataset or jar; with --digest a URL or a path"
+    )
+    parser.add_argument(
+        "--digest", metavar="ALGORITHM:HEX", help="the content that a file has to have"
+    )
+    parser.add_argument(
+        "--to", type=Path, metavar="DIR", help="also copy to DIR/NAME (a jar to DIR/NAME.jar)"
+    )
     parser.add_argument(
         "--mirror",
         type=Path,
@@ -31,12 +39,54 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Fetch all datasets; a wrong name is told before anything is fetched."""
+    """Fetch everything; a wrong name is told before anything is fetched."""
     from kgagg import datasets
+    from kgagg.mining.jars import JARS
 
-    wanted = [datasets.find(name) for name in args.names]
-    for dataset in wanted:
-        folder = datasets.fetch(dataset, mirror=args.mirror, offline=args.offline, quiet=args.quiet)
-        if args.to:
-            folder = datasets.copy(dataset, folder, args.to)
-        print(f"{dataset.name}\t{folder}", flush=True)
+    options = {"mirror": args.mirror, "offline": args.offline, "quiet": args.quiet}
+    if args.digest:
+        for name in args.names:
+            print(f"{name}\t{_fetch_file(name, args, options)}", flush=True)
+        return
+    wanted = {name: None if name in JARS else datasets.find(name) for name in args.names}
+    for name, dataset in wanted.items():
+        if dataset is None:
+            path = _fetch_jar(name, args, options)
+        else:
+            path = datasets.fetch(dataset, **options)
+            if args.to:
+                path = datasets.copy(dataset, path, args.to)
+        print(f"{name}\t{path}", flush=True)
+
+
+def _fetch_file(source: str, args: argparse.Namespace, options: dict[str, Any]) -> Path:
+    from urllib.parse import urlsplit
+
+    from kgagg.fetching import Artifact, obtain
+
+    local = Path(source).resolve()
+    url = local.as_uri() if local.exists() else source
+    path = obtain(Artifact(Path(urlsplit(url).path).name, args.digest, (url,)), **options)
+    return _copied(path, args.to / path.name) if args.to else path
+
+
+def _fetch_jar(name: str, args: argparse.Namespace, options: dict[str, Any]) -> Path:
+    from kgagg.errors import InputError
+    from kgagg.fetching import obtain
+    from kgagg.mining.jars import JARS
+
+    artifact = JARS[name].artifact
+    if not artifact.digest:
+        raise InputError(f"{name}: no digest is known to tell it by; see kgagg doctor")
+    path = obtain(artifact, **options)
+    return _copied(path, args.to / f"{name}.jar") if args.to else path
+
+
+def _copied(path: Path, to: Path) -> Path:
+    import shutil
+
+    from kgagg.files import replacing
+
+    with replacing(to) as temporary:
+        shutil.copyfile(path, temporary)
+    return to

@@ -1,33 +1,97 @@
-# Data: fetched, verified, counted, drawn.
+# Everything that comes from outside: data, jars, pinned rules. After `snakemake fetch` the rest
+# needs no network.
 
 
 rule fetch:
+    input:
+        expand(splits("test"), dataset=DATASETS),
+        [f"<results>/jars/{jar}.jar" for jar in JARS],
+        [pinned_file(rules, dataset) for rules, dataset in PINNED],
+    localrule: True
+
+
+rule dataset:
     output:
-        expand(
-            "<results>/data/{{dataset}}/{split}.txt", split=["train", "valid", "test"]
-        ),
+        expand("<results>/data/{{dataset}}/{part}.txt", part=["train", "valid", "test"]),
     log:
         "<logs>/fetch/{dataset}.log",
+    localrule: True
     conda:
         "../../envs/kgagg.yaml"
     params:
         folder=lambda wildcards, output: os.path.dirname(os.path.dirname(output[0])),
-        mirror=lambda wildcards: (
-            ["--mirror", config["mirror"]] if config["mirror"] else []
-        ),
-        offline="--offline" if config["offline"] else "",
+        network=NETWORK,
         content=lambda wildcards: find(wildcards.dataset).key,
     shell:
         r"""
         kgagg fetch {wildcards.dataset:q} \
             --to {params.folder:q} \
-            {params.mirror:q} {params.offline} &>{log:q}
+            {params.network:q} &>{log:q}
         """
+
+
+rule jar:
+    output:
+        "<results>/jars/{jar}.jar",
+    log:
+        "<logs>/fetch/{jar}.log",
+    localrule: True
+    conda:
+        "../../envs/kgagg.yaml"
+    params:
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
+        network=NETWORK,
+    shell:
+        r"""
+        kgagg fetch {wildcards.jar:q} \
+            --to {params.folder:q} \
+            {params.network:q} &>{log:q}
+        """
+
+
+rule pinned:
+    output:
+        "<results>/rules/{dataset}/{rules}.rules{ending}",
+    log:
+        "<logs>/fetch/{dataset}/{rules}{ending}.log",
+    wildcard_constraints:
+        ending=r"\.pinned(\.gz|\.bz2|\.xz|\.zst)?",
+    localrule: True
+    conda:
+        "../../envs/kgagg.yaml"
+    params:
+        source=lambda wildcards: source(wildcards).file,
+        digest=lambda wildcards: source(wildcards).digest,
+        network=NETWORK,
+    shell:
+        r"""
+        kgagg fetch {params.source:q} \
+            --digest {params.digest:q} \
+            --to {output:q} \
+            {params.network:q} &>{log:q}
+        """
+
+
+# What mining, applying to valid and tuning get to see: a folder in which there is no test split.
+rule before_test:
+    input:
+        "<results>/data/{dataset}/{part}.txt",
+    output:
+        "<results>/tuning/{dataset}/{part}.txt",
+    log:
+        "<logs>/before_test/{dataset}/{part}.log",
+    wildcard_constraints:
+        part="train|valid",
+    localrule: True
+    conda:
+        "../../envs/kgagg.yaml"
+    shell:
+        "cp {input:q} {output:q} &>{log:q}"
 
 
 rule statistics:
     input:
-        [splits(dataset) for dataset in config["datasets"]],
+        [expand(splits("test"), dataset=dataset) for dataset in DATASETS],
     output:
         table=report(
             "<results>/statistics.md",
@@ -40,8 +104,12 @@ rule statistics:
         ),
     log:
         "<logs>/statistics.log",
+    benchmark:
+        "<benchmarks>/statistics.tsv"
     conda:
         "../../envs/kgagg.yaml"
+    resources:
+        **needs("statistics"),
     params:
         folders=lambda wildcards, input: [os.path.dirname(file) for file in input[::3]],
         code=code_digest("kgagg.commands.stats"),

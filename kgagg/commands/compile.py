@@ -1,0 +1,54 @@
+"""``kgagg compile``: every kernel compiled into the cache, before many processes need them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+TRIPLES = "a\tr\tb\nb\tr\tc\na\ts\tc\n"
+RULES = "5\t4\t0.8\ts(X,Y) <= r(X,A), r(A,Y)\n5\t4\t0.8\tr(X,b) <= s(X,c)\n"
+
+
+def add_parser(verbs: Any) -> argparse.ArgumentParser:
+    """Add the parser of this verb, which has no options."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        "compile",
+        help="compile all kernels into the cache",
+        description="Take a tiny graph through all stages, so that every kernel is in the cache. "
+        "Processes that start side by side would otherwise each compile their own.",
+    )
+    return parser
+
+
+def run(args: argparse.Namespace) -> None:
+    """Take a tiny graph through all stages."""
+    import contextlib
+    import io
+    import tempfile
+    from pathlib import Path
+
+    from kgagg.cli import main
+    from kgagg.errors import Failed
+    from kgagg.progress import span
+    from kgagg.timing import Stopwatch
+
+    watch = Stopwatch()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for split in ("train", "valid", "test"):
+            (folder / f"{split}.txt").write_text(TRIPLES)
+        (folder / "rules.txt").write_text(RULES)
+        data, rules, firings, ranks = (
+            str(folder / part) for part in ("", "rules.kgagg", "firings.parquet", "ranks.parquet")
+        )
+        for call in (
+            ["rules", str(folder / "rules.txt"), "--data", data, "--to", rules],
+            ["apply", data, rules, "--split", "valid", "--out", firings, "--quiet"],
+            ["aggregate", firings, "--strategies", "max,noisy-or-top-5", "--ranks", ranks],
+            ["tune", firings, "--out", str(folder / "tuned.json")],
+        ):
+            with contextlib.redirect_stdout(io.StringIO()), watch.stage(call[0]):
+                code = main(call)
+            if code:
+                raise Failed(f"kgagg {' '.join(call)}: ended with code {code}")
+    print(f"compiled in {span(watch.seconds['compile'])}")

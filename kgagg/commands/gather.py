@@ -1,0 +1,27 @@
+"""``kgagg gather``: the parts that `kgagg apply --part` wrote, as one file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_parser(verbs: Any) -> argparse.ArgumentParser:
+    """Add the parser of this verb."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        "gather",
+        help="put the parts of `kgagg apply --part` together",
+        description="Put the parts that `kgagg apply --part` wrote together, in any order: the "
+        "file is the one that `kgagg apply` writes without --part, byte for byte.",
+    )
+    parser.add_argument("parts", nargs="+", type=Path, metavar="PART.parquet")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.parquet")
+    return parser
+
+
+def run(args: argparse.Namespace) -> None:
+    """Gather."""
+    from kgagg.engine.parquet import gather_firings
+
+    gather_firings(args.parts, args.out)

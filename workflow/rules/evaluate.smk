@@ -1,0 +1,77 @@
+# From ranks to numbers, and how long each strategy takes.
+
+
+rule result:
+    input:
+        ranks=expand(
+            "<results>/ranks/{{dataset}}/{{rules}}/test/{label}.parquet", label=LABELS
+        ),
+        curve=expand(
+            "<results>/ranks/{{dataset}}/{{rules}}/curve/{split}.parquet", split=SPLITS
+        ),
+        model=expand("<results>/models/{{dataset}}/{{rules}}/{label}.json", label=TUNED),
+        rules="<results>/rules/{dataset}/{rules}.kgagg",
+    output:
+        "<results>/results/{dataset}/{rules}.json",
+    log:
+        "<logs>/result/{dataset}/{rules}.log",
+    benchmark:
+        "<benchmarks>/result/{dataset}/{rules}.tsv"
+    conda:
+        "../../envs/kgagg.yaml"
+    resources:
+        **needs("result"),
+    params:
+        about=about,
+        tuned=lambda wildcards, input: ["--tuned", input.model] if TUNED else [],
+        resamples=config["resamples"],
+        code=code_digest("kgagg.report.results"),
+    shell:
+        r"""
+        kgagg report result {input.ranks:q} \
+            --curve {input.curve:q} \
+            --rule-set {input.rules:q} \
+            {params.about:q} {params.tuned:q} \
+            --resamples {params.resamples} \
+            --out {output:q} &>{log:q}
+        """
+
+
+rule time:
+    input:
+        data=splits("test"),
+        rules="<results>/rules/{dataset}/{rules}.kgagg",
+        kernels=KERNELS,
+    output:
+        "<results>/times/{dataset}/{rules}.json",
+    log:
+        "<logs>/time/{dataset}/{rules}.log",
+    benchmark:
+        "<benchmarks>/time/{dataset}/{rules}.tsv"
+    conda:
+        "../../envs/kgagg.yaml"
+    threads: config["threads"]["time"]
+    resources:
+        **needs("time"),
+    params:
+        folder=folder_of,
+        strategies=",".join(config["strategies"]),
+        semantics=config["semantics"],
+        top_x=config["top_x"],
+        top_h=top_h,
+        repeats=config["repeats"],
+        code=code_digest("kgagg.report.times"),
+    shell:
+        r"""
+        NUMBA_NUM_THREADS={threads} \
+            kgagg time {params.folder:q} {input.rules:q} \
+            --strategies {params.strategies:q} \
+            --semantics {params.semantics} \
+            --top-x {params.top_x} \
+            --top-h {params.top_h} \
+            --repeats {params.repeats} \
+            --threads {threads} \
+            --dataset {wildcards.dataset:q} \
+            --name {wildcards.rules:q} \
+            --json {output:q} &>{log:q}
+        """
