@@ -44,10 +44,10 @@ PARENT, KEY, DEPTH, NEED, FAMILY, LAST, CHILD, ENDING, STREAM = range(9)
 # columns of the table of entities: stamps of the queries that know it, look for it, have it in the
 # pool, and its place there
 KNOWN, TARGET, POOLED, PLACE = range(4)
-# a look-up from an entity of a frontier costs about as much as this many neighbours
-FORWARD_COST = 8
+# what a look-up from an entity of a frontier, and from a member of the pool, costs in neighbours
+FORWARD_COST, BACKWARD_COST = 8, 2
 # what `apply_queries` returns
-DONE, GROW_OUTPUT, GROW_SCRATCH = range(3)
+DONE, GROW_OUTPUT, GROW_SCRATCH, STOPPED = range(4)
 # cells of the state of a thread
 STAMP, QUERY, USED, MARKED, MARK_STAMP, DONE_QUERIES, ROWS, RULES = range(8)
 # cells of the totals of a query: pieces, fires, members of the pool, those that are no target
@@ -91,8 +91,8 @@ class Index(NamedTuple):
     open_ptr : int64[slots + 1]
     open_entity : int32[*]
         For each step key, the entities that can take it; with strict identity, to another entity.
-    reach : int64[slots]
-        To how many entities each step key leads.
+    steps : int64[slots, 3]
+        For each step key, how many entities can take it, to how many it leads, how many edges.
     node : int32[nodes + 1, 9]
         The trie; node i < slots is the root of slot i, children stand together by ascending key.
         Parent, key of the step to the node, depth, most steps below, most sets of a row of its
@@ -116,7 +116,7 @@ class Index(NamedTuple):
     backward_hit: np.ndarray
     open_ptr: np.ndarray
     open_entity: np.ndarray
-    reach: np.ndarray
+    steps: np.ndarray
     node: np.ndarray
     ending: np.ndarray
     stream: np.ndarray
@@ -136,6 +136,7 @@ class Options(NamedTuple):
 class Scratch(NamedTuple):
     """Working space of one thread; stamped arrays need no clearing between uses."""
 
+    stop: np.ndarray  # bool[1]: shared by all threads, which end at the next query when it is set
     state: np.ndarray  # int64[8]: see the cells above
     mark: np.ndarray  # int32[entities, 4]: see the columns above
     seen: np.ndarray  # int32[entities]: stamp of the rule that found it
@@ -166,7 +167,6 @@ class Scratch(NamedTuple):
 class Output(NamedTuple):
     """What is found, query after query (see `kgagg.engine.Firings`)."""
 
-    size: np.ndarray  # int32[queries]
     candidate: np.ndarray  # int32[rows]
     rule_count: np.ndarray  # int32[rows]
     strength: np.ndarray  # float64[rows]
@@ -475,8 +475,8 @@ def _next_frontier(
                 row_of[reached, 1] = used
                 arena[used], arena[used + 1] = reached, 0
                 used += stride
-            at = row_of[reached, 1]
-            count = arena[at + 1]
+            at = np.int64(row_of[reached, 1])
+            count = np.int64(arena[at + 1])
             if inner == 1:
                 # an entity stands once in the frontier, so `via` is new here
                 if new or (more > 1 and count < family):
@@ -642,7 +642,7 @@ def _meet(facts, arena, row_of, pool, links, found, link, inner, more, entity, s
             via = neighbours[i]
             if row_of[via, 0] != stamp or via == member:
                 continue
-            if not _allows(arena, row_of[via, 1], inner, more, member):
+            if not _allows(arena, np.int64(row_of[via, 1]), inner, more, member):
                 continue
             found[count] = member
             count += 1
@@ -979,7 +979,7 @@ def _predict_hit(
         count = _walk_path(
             facts,
             keys,
-            False,
+            np.bool_(False),
             entity,
             constant,
             kind == DANGLING,
@@ -997,11 +997,11 @@ def _predict_hit(
             count = _walk_path(
                 facts,
                 keys,
-                True,
+                np.bool_(True),
                 end,
                 entity,
-                True,
-                -1,
+                np.bool_(True),
+                np.int64(-1),
                 seen,
                 found,
                 path,
@@ -1030,11 +1030,11 @@ def _predict_hit(
                 holds = _walk_path(
                     facts,
                     keys,
-                    False,
+                    np.bool_(False),
                     reached,
                     entity,
                     not strict,
-                    -2,
+                    np.int64(-2),
                     seen,
                     found[count:],
                     path,
@@ -1176,7 +1176,7 @@ def _finish_hits(facts, index, options, scratch, hit_count, slot, entity, totals
     """Apply the hits that are left to the pool alone if it is closed; False if out of room."""
     rule, state, pool, bucket = index.rule, scratch.state, scratch.pool, scratch.bucket
     mark, found = scratch.mark, scratch.found
-    strict, bound, closed = options.strict, options.discrimination, options.top_x > 0
+    strict, bound, closed = options.strict, options.discrimination, np.bool_(options.top_x > 0)
     for i in range(hit_count):
         one, predicted = scratch.hits[i] >> 32, scratch.hits[i] & LOW
         if predicted != MORE:
@@ -1186,7 +1186,7 @@ def _finish_hits(facts, index, options, scratch, hit_count, slot, entity, totals
             count = 1
         else:
             kind, end = rule[one, KIND], rule[one, END]
-            key = np.int64(index.body_keys[rule[one, BODY]])
+            key = index.body_keys[rule[one, BODY]]
             spread = np.int64(-1)
             if closed and kind != GENERAL and rule[one, LENGTH] == 1:
                 # about how many entities the rule predicts
@@ -1258,7 +1258,7 @@ def _finish_trie(facts, index, options, scratch, size, cut, entity, totals):
         scratch.arena,
     )
     row_of, found, stack, bucket = scratch.row, scratch.found, scratch.stack, scratch.bucket
-    bound, closed = options.discrimination, options.top_x > 0
+    bound, closed = options.discrimination, np.bool_(options.top_x > 0)
     while size:
         size -= 1
         at = stack[size]
@@ -1296,11 +1296,12 @@ def _finish_trie(facts, index, options, scratch, size, cut, entity, totals):
                 or (closed and bucket[key ^ 1, 0] != state[QUERY])
             ):
                 continue
-            if (
-                not closed
-                or (bound > 0 and index.reach[key] >= bound)
-                or bucket[key ^ 1, 2] > FORWARD_COST * rows
-            ):
+            takes, reach, edges = index.steps[key]
+            links = bucket[key ^ 1, 3]
+            # Looking back, a member finds the sooner an entity of the frontier the more there are.
+            forward_cost = rows * FORWARD_COST + rows * edges // max(takes, 1)
+            backward_cost = links * BACKWARD_COST + min(bucket[key ^ 1, 2], links * takes // rows)
+            if not closed or (bound > 0 and reach >= bound) or forward_cost < backward_cost:
                 state[STAMP] += 1
                 count = _walk_end(
                     facts,
@@ -1371,6 +1372,8 @@ def _apply_query(facts, known, index, options, scratch, slot, entity, targets, t
     arena, memo, row_of, path = scratch.arena, scratch.memo, scratch.row, scratch.path
     pool, heap, hits, streams = scratch.pool, scratch.heap, scratch.hits, scratch.streams
     bound = options.discrimination
+    # literal arguments would make numba compile a function once more
+    zero, closed = np.int64(0), np.bool_(False)
     state[STAMP] += 1
     query = state[STAMP]
     state[QUERY], state[USED], state[MARKED] = query, 0, -1
@@ -1418,7 +1421,7 @@ def _apply_query(facts, known, index, options, scratch, slot, entity, targets, t
             hit_count -= 1
             hits[0] = hits[hit_count]
             if hit_count > 0:
-                _sift(hits, hit_count, 0)
+                _sift(hits, hit_count, zero)
             found[0] = predicted
             count = 1
             if predicted == MORE:
@@ -1449,11 +1452,11 @@ def _apply_query(facts, known, index, options, scratch, slot, entity, targets, t
                 size -= 1
                 heap[0] = heap[size]
             if size > 0:
-                _sift(heap, size, 0)
+                _sift(heap, size, zero)
             above = node[end, PARENT]
             if node[end, DEPTH] == 1:
                 segment = find_segment(facts.entity_ptr, facts.segment_key, entity, node[end, KEY])
-                count = _first_frontier(facts, segment, found, 0, entity, 0)
+                count = _first_frontier(facts, segment, found, zero, entity, zero)
             else:
                 if not _frontier(
                     facts,
@@ -1496,7 +1499,7 @@ def _apply_query(facts, known, index, options, scratch, slot, entity, targets, t
             count,
             one,
             totals,
-            False,
+            closed,
         ):
             return False
     if options.top_x > 0 and not options.complete:
@@ -1504,7 +1507,7 @@ def _apply_query(facts, known, index, options, scratch, slot, entity, targets, t
 
     # What is left comes in any order, and is sorted when the query is written. If the pool is
     # closed, it concerns its members alone.
-    closed = options.top_x > 0
+    closed = np.bool_(options.top_x > 0)
     if closed and not _bucket_pool(
         facts, pool, totals[MEMBERS], scratch.bucket, scratch.links, query
     ):
@@ -1516,7 +1519,7 @@ def _apply_query(facts, known, index, options, scratch, slot, entity, targets, t
         scratch.stack[i] = top
         if node[top, ENDING] < node[top + 1, ENDING]:
             segment = find_segment(facts.entity_ptr, facts.segment_key, entity, node[top, KEY])
-            count = _first_frontier(facts, segment, found, 0, entity, 0)
+            count = _first_frontier(facts, segment, found, zero, entity, zero)
             if not _take_ending(index, scratch, top, one, count, totals, closed):
                 return False
     return _finish_trie(facts, index, options, scratch, stream_count, one, entity, totals)
@@ -1540,8 +1543,21 @@ def _compare(rule, lists, list_ptr, one, other):
 
 
 @bare_jit
+def _comes_first(rule, lists, list_ptr, pool, one, other):
+    """Tell whether `one` comes before `other` by MAX+, or in a tie by its number."""
+    difference = _compare(rule, lists, list_ptr, one, other)
+    return difference < 0 or (difference == 0 and pool[one] < pool[other])
+
+
+@bare_jit
 def _sort_run(rule, lists, list_ptr, pool, order, start, stop):
     """Sort ``order[0, start:stop]`` by MAX+, ties by entity, merging ever longer runs."""
+    # the predictions of a single rule often come sorted
+    at = start + 1
+    while at < stop and _comes_first(rule, lists, list_ptr, pool, order[0, at - 1], order[0, at]):
+        at += 1
+    if at >= stop:
+        return
     width = 1
     source, target = 0, 1
     while width < stop - start:
@@ -1551,9 +1567,9 @@ def _sort_run(rule, lists, list_ptr, pool, order, start, stop):
             for k in range(low, high):
                 left = j == high
                 if not left and i < middle:
-                    one, other = order[source, i], order[source, j]
-                    difference = _compare(rule, lists, list_ptr, one, other)
-                    left = difference < 0 or (difference == 0 and pool[one] < pool[other])
+                    left = _comes_first(
+                        rule, lists, list_ptr, pool, order[source, i], order[source, j]
+                    )
                 if left:
                     order[target, k] = order[source, i]
                     i += 1
@@ -1588,7 +1604,7 @@ def _sort_packed(values, buffer, digits, count, most):
 
 
 @bare_jit
-def _write(rule, weight, scratch, best, query, out):
+def _write(rule, weight, scratch, best, out):
     """Write what the pool holds; DONE, or what must grow."""
     state, pool, fires, pieces = scratch.state, scratch.pool, scratch.fires, scratch.pieces
     list_ptr, lists, order = scratch.list_ptr, scratch.lists, scratch.order
@@ -1617,12 +1633,12 @@ def _write(rule, weight, scratch, best, query, out):
     for place in range(members):
         pieces[place] = (np.int64(rule[lists[list_ptr[place]], LEVEL]) << 32) | place
     _sort_packed(pieces, scratch.sorted, scratch.digits, members, len(rule))
-    start = 0
+    start = np.int64(0)
     for i in range(members):
         order[0, i] = pieces[i] & LOW
         if i + 1 == members or pieces[i] >> 32 != pieces[i + 1] >> 32:
             _sort_run(rule, lists, list_ptr, pool, order, start, i + 1)
-            start = i + 1
+            start = np.int64(i + 1)
     row, rule_at, level = state[ROWS], state[RULES], 0
     for i in range(members):
         place = order[0, i]
@@ -1644,13 +1660,14 @@ def _write(rule, weight, scratch, best, query, out):
         out.level[row] = level
         out.kept[row] = kept
         row += 1
-    out.size[query] = members
     state[ROWS], state[RULES] = row, rule_at
     return DONE
 
 
 @bare_jit
-def apply_queries(facts, known, index, options, scratch, slots, entities, target_ptr, targets, out):
+def apply_queries(
+    facts, known, index, options, scratch, slots, entities, target_ptr, targets, size, out
+):
     """Apply the rules to queries, from the first that is not done on.
 
     Parameters
@@ -1665,15 +1682,19 @@ def apply_queries(facts, known, index, options, scratch, slots, entities, target
     target_ptr : int64[queries + 1]
     targets : int32[*]
         The answers that are looked for, which take no place of the topX.
+    size : int32[queries]
+        How many candidates each query has; filled.
     out : Output
 
     Returns
     -------
     int
-        DONE, GROW_OUTPUT or GROW_SCRATCH (make room and call again).
+        DONE, GROW_OUTPUT or GROW_SCRATCH (make room and call again), or STOPPED.
     """
     state = scratch.state
     while state[DONE_QUERIES] < len(slots):
+        if scratch.stop[0]:
+            return STOPPED
         query = state[DONE_QUERIES]
         if state[STAMP] > 1 << 30:
             state[STAMP] = 0
@@ -1695,8 +1716,9 @@ def apply_queries(facts, known, index, options, scratch, slots, entities, target
             scratch.totals,
         ):
             return GROW_SCRATCH
-        status = _write(index.rule, index.weight, scratch, options.best, query, out)
+        status = _write(index.rule, index.weight, scratch, options.best, out)
         if status != DONE:
             return status
+        size[query] = scratch.totals[MEMBERS]
         state[DONE_QUERIES] += 1
     return DONE

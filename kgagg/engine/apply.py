@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +20,7 @@ from kgagg.engine import _kernels
 from kgagg.engine.firings import Firings, Queries
 from kgagg.engine.index import build_index
 from kgagg.engine.semantics import Semantics, semantics
+from kgagg.errors import Failed
 from kgagg.graph import Adjacency, Graph
 from kgagg.progress import Progress
 from kgagg.rules.ruleset import RuleSet
@@ -48,6 +55,7 @@ class Engine:
         complete: bool = True,
         threads: int | None = None,
         chunk: int = 256,
+        memory: int | None = None,
         quiet: bool = True,
     ) -> Iterator[Firings]:
         """Apply the rules to `queries`; yield the firings of one chunk after the other.
@@ -69,10 +77,17 @@ class Engine:
             All processors by default. The result does not depend on it, nor on `chunk`.
         chunk : int
             How many queries to apply at once.
+        memory : int, optional
+            How many bytes the working space and the chunks under way may take; 60 % of what is
+            free by default.
         quiet : bool
             Show no progress.
+
+        Raises
+        ------
+        Failed
+            If a query needs more than `memory`.
         """
-        threads = threads or len(os.sched_getaffinity(0))
         options = _kernels.Options(
             self.semantics.strict_identity,
             self.semantics.branching,
@@ -81,7 +96,14 @@ class Engine:
             best,
             complete,
         )
-        spare = [_Worker(self) for _ in range(threads)]
+        memory = memory or int(0.6 * free_memory())
+        stop = np.zeros(1, np.bool_)
+        first = _Worker(self, stop)
+        # a thread may take half its share for working space, and the other for what it finds
+        threads = min(threads or len(os.sched_getaffinity(0)), max(1, memory // (2 * first.nbytes)))
+        spare = [first] + [_Worker(self, stop) for _ in range(threads - 1)]
+        for worker in spare:
+            worker.budget = memory // threads
         known_facts = _facts(known)
         starts = iter(range(0, len(queries), chunk))
         waiting: dict[int, Future[Firings]] = {}
@@ -97,31 +119,32 @@ class Engine:
         executor = ThreadPoolExecutor(threads)
         try:
             with Progress("apply", len(queries), "queries", quiet=quiet) as progress:
-                position = 0
+                position, largest = 0, 1
                 while position < len(queries):
                     # a few chunks ahead, so that a slow one does not hold up the others
-                    while len(waiting) < 4 * threads and (start := next(starts, None)) is not None:
+                    ahead = min(4 * threads, max(threads, memory // 2 // largest))
+                    while len(waiting) < ahead and (start := next(starts, None)) is not None:
                         waiting[start] = executor.submit(run, start)
                     while not waiting[position].done():
                         wait(waiting.values(), timeout=0.2, return_when=FIRST_COMPLETED)
                     firings = waiting.pop(position).result()
+                    largest = max(largest, firings.nbytes)
                     position += len(firings.queries)
                     progress.add(len(firings.queries))
                     yield firings
         finally:
+            stop[0] = True
             executor.shutdown(wait=True, cancel_futures=True)
 
 
-@dataclass
 class _Worker:
     """The working space of one thread, which grows when a query needs more."""
 
-    engine: Engine
-
-    def __post_init__(self) -> None:
-        entities = len(self.engine.graph.entities)
-        slots = 2 * len(self.engine.graph.relations)
-        nodes = len(self.engine.index.node)
+    def __init__(self, engine: Engine, stop: np.ndarray) -> None:
+        self.engine, self.budget = engine, 0
+        entities = len(engine.graph.entities)
+        slots = 2 * len(engine.graph.relations)
+        nodes = len(engine.index.node)
         shapes: dict[str, tuple[Any, Any]] = {
             "state": (8, np.int64),
             "mark": ((entities, 4), np.int32),
@@ -149,14 +172,20 @@ class _Worker:
             "climb": (64, np.int32),
             "stack": (nodes, np.int32),
         }
-        self.scratch = _kernels.Scratch(**{name: np.zeros(*shapes[name]) for name in shapes})
+        arrays = {name: np.zeros(*shape) for name, shape in shapes.items()}
+        self.scratch = _kernels.Scratch(stop=stop, **arrays)
+        self.out = _output(_START, 4 * _START)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the working space takes."""
+        return sum(array.nbytes for array in (*self.scratch, *self.out))
 
     def run(self, queries: Queries, known: _kernels.Facts, options: _kernels.Options) -> Firings:
         """Apply the rules to `queries` in this thread."""
-        engine = self.engine
+        engine, state = self.engine, self.scratch.state
         slots = (2 * queries.relation + queries.direction).astype(np.int32)
-        out = _output(len(queries), 256 * len(queries), 2048 * len(queries))
-        state = self.scratch.state
+        size = np.zeros(len(queries), np.int32)
         state[_kernels.DONE_QUERIES] = state[_kernels.ROWS] = state[_kernels.RULES] = 0
         while True:
             status = _kernels.apply_queries(
@@ -169,20 +198,29 @@ class _Worker:
                 queries.entity,
                 queries.target_ptr,
                 queries.target,
-                out,
+                size,
+                self.out,
             )
             if status == _kernels.DONE:
                 break
+            if status == _kernels.STOPPED:
+                raise CancelledError
+            if 2 * self.nbytes > self.budget:
+                raise Failed(
+                    f"a query needs more than the {self.budget / 1e9:.1f} GB of memory of a thread;"
+                    " give more with --memory, or fewer threads"
+                )
             if status == _kernels.GROW_OUTPUT:
-                out = _kernels.Output(out.size, *(_doubled(array) for array in out[1:]))
+                self.out = _kernels.Output(*(_doubled(array) for array in self.out))
             else:
                 self.scratch = self.scratch._replace(
                     **{name: _doubled(getattr(self.scratch, name)) for name in _GROWING}
                 )
         rows, rules = state[_kernels.ROWS], state[_kernels.RULES]
+        out = self.out
         return Firings(
             queries,
-            np.concatenate([[0], np.cumsum(out.size)]).astype(np.int64),
+            np.concatenate([[0], np.cumsum(size)]).astype(np.int64),
             out.candidate[:rows].copy(),
             out.rule_count[:rows].copy(),
             out.strength[:rows].copy(),
@@ -198,9 +236,18 @@ _START = 1 << 16
 _GROWING = ("arena", "hits", "fires", "pieces", "piece_start", "sorted", "links", "lists")
 
 
-def _output(queries: int, rows: int, rules: int) -> _kernels.Output:
+def free_memory() -> int:
+    """Return how many bytes of memory are free, as far as the system tells."""
+    try:
+        with Path("/proc/meminfo").open() as file:
+            fields = dict(line.split(":") for line in file)
+        return 1024 * int(fields["MemAvailable"].split()[0])
+    except (OSError, KeyError):
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _output(rows: int, rules: int) -> _kernels.Output:
     return _kernels.Output(
-        np.zeros(queries, np.int32),
         np.empty(rows, np.int32),
         np.empty(rows, np.int32),
         np.empty(rows, np.float64),

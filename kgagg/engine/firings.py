@@ -134,6 +134,12 @@ class Firings:
     def __len__(self) -> int:
         return len(self.candidate)
 
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the candidates and their rules take."""
+        own = (self.query_ptr, self.candidate, self.count, self.strength, self.level)
+        return sum(array.nbytes for array in (*own, self.rule_ptr, self.rules))
+
     def part(self, start: int, stop: int) -> Firings:
         """Return the firings for the queries from `start` up to `stop`."""
         first, last = self.query_ptr[start], self.query_ptr[stop]

@@ -70,20 +70,22 @@ def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> _kernels.
 
 
 def _steps(adjacency: Adjacency, semantics: Semantics) -> tuple[np.ndarray, ...]:
-    """For each step key, the entities that can take it, and to how many it leads."""
+    """For each step key, the entities that can take it, and how far it spreads."""
     slots = len(adjacency.key_ptr) - 1
     sizes = np.diff(adjacency.segment_ptr)
     entity = np.repeat(
         np.arange(len(adjacency.entity_ptr) - 1, dtype=np.int32), np.diff(adjacency.entity_ptr)
     )
-    reach = np.diff(adjacency.key_ptr)[np.arange(slots) ^ 1]
+    takes = np.diff(adjacency.key_ptr)
+    edges = np.bincount(adjacency.segment_key, sizes, slots).astype(np.int64)
+    spread = np.stack([takes, takes[np.arange(slots) ^ 1], edges], axis=1)
     if semantics.strict_identity:
         # a step that leads nowhere but back to the entity is none
         taken = (sizes > 1) | (adjacency.neighbours[adjacency.segment_ptr[:-1]] != entity)
     else:
         taken = np.ones(len(sizes), np.bool_)
     rows = _kernels.sort_rows(np.flatnonzero(taken), adjacency.segment_key, slots)
-    return _pointers(adjacency.segment_key[rows], slots), entity[rows], reach
+    return _pointers(adjacency.segment_key[rows], slots), entity[rows], spread
 
 
 def _forward(
