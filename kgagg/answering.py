@@ -98,6 +98,7 @@ def answer(
     top_x: int = 200,
     show_known: bool = False,
     threads: int | None = None,
+    memory: int | None = None,
     quiet: bool = True,
 ) -> Iterator[Answers]:
     """Yield the answers to one query after the other.
@@ -114,7 +115,7 @@ def answer(
         See `Engine.apply`; not less than `top_k`.
     show_known : bool
         Known facts are answers too. Otherwise the facts of all splits are left out.
-    threads, quiet
+    threads, memory, quiet
         See `Engine.apply`.
     """
     graph = engine.graph
@@ -127,6 +128,7 @@ def answer(
         best=strategy.best,
         complete=strategy.complete,
         threads=threads,
+        memory=memory,
         quiet=quiet,
     )
     for firings in chunks:
@@ -158,6 +160,7 @@ def rank_triples(
     top_k: int = 100,
     top_x: int = 200,
     threads: int | None = None,
+    memory: int | None = None,
     quiet: bool = True,
 ) -> Iterator[Ranking]:
     """Yield the candidates for the head and for the tail of one triple after the other.
@@ -166,11 +169,17 @@ def rank_triples(
 
     Parameters
     ----------
-    engine, strategy, top_k, top_x, threads, quiet
+    engine, strategy, top_k, top_x, threads, memory, quiet
         See `answer`.
     triples : int32[n, 3]
     """
-    options: dict[str, Any] = {"top_k": top_k, "top_x": top_x, "threads": threads, "quiet": quiet}
+    options: dict[str, Any] = {
+        "top_k": top_k,
+        "top_x": top_x,
+        "threads": threads,
+        "memory": memory,
+        "quiet": quiet,
+    }
     for start in range(0, len(triples), _BLOCK):
         block = triples[start : start + _BLOCK]
         found = {

@@ -159,6 +159,7 @@ def evaluate(
     ties: str = "expected",
     seed: int = 0,
     threads: int | None = None,
+    memory: int | None = None,
     watch: Stopwatch | None = None,
     quiet: bool = True,
 ) -> Evaluation:
@@ -180,8 +181,8 @@ def evaluate(
         equal scores the one that is more frequent in train comes first.
     seed : int
         For random ties.
-    threads : int, optional
-        All processors by default.
+    threads, memory : int, optional
+        See `Engine.apply`.
     watch : Stopwatch, optional
         Takes the seconds of ``compile``, ``apply`` and ``aggregate``.
     quiet : bool
@@ -213,6 +214,7 @@ def evaluate(
             chosen,
             top_x=top_x,
             threads=threads,
+            memory=memory,
             priority=priority,
             watch=watch,
             quiet=quiet,
@@ -250,13 +252,14 @@ def ready_strategy(
     h: Sequence[int] = TOP_H,
     top_x: int = 200,
     threads: int | None = None,
+    memory: int | None = None,
     quiet: bool = True,
 ) -> Strategy:
     """Return the strategy with this name, tuned on valid if it is one that is tuned.
 
     Parameters
     ----------
-    engine, h, top_x, threads, quiet
+    engine, h, top_x, threads, memory, quiet
         See `evaluate`.
     name : str
         See `Plan.of`, but for ``all``.
@@ -266,5 +269,13 @@ def ready_strategy(
         raise InputError("all: expected one strategy")
     if not plan.choices:
         return plan.strategies[0]
-    options: dict[str, Any] = {"h": h, "top_x": top_x, "threads": threads, "quiet": quiet}
-    return evaluate(engine, [name], "valid", **options).tuned[name]
+    return evaluate(
+        engine,
+        [name],
+        "valid",
+        h=h,
+        top_x=top_x,
+        threads=threads,
+        memory=memory,
+        quiet=quiet,
+    ).tuned[name]

@@ -117,6 +117,7 @@ def rank_split(
     *,
     top_x: int = 200,
     threads: int | None = None,
+    memory: int | None = None,
     priority: np.ndarray | None = None,
     watch: Stopwatch | None = None,
     quiet: bool = True,
@@ -131,7 +132,7 @@ def rank_split(
     split : str
         ``"valid"`` or ``"test"``.
     strategies : sequence of Strategy
-    top_x, threads, quiet
+    top_x, threads, memory, quiet
         See `Engine.apply`.
     priority : int32[entities], optional
         See `rank_targets`.
@@ -147,6 +148,7 @@ def rank_split(
         best=best_rules(strategies),
         complete=any(one.complete for one in strategies),
         threads=threads,
+        memory=memory,
         quiet=quiet,
     )
     return rank_all(chunks, strategies, triples, graph.entities, graph.relations, priority, watch)

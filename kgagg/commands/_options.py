@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgagg.errors import InputError
 from kgagg.files import writing
+from kgagg.sizes import parse_size
 
 if TYPE_CHECKING:
     from kgagg.engine.apply import Engine
@@ -29,6 +31,19 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text}: expected at least 1")
     return number
+
+
+def memory(text: str) -> int:
+    """Read a size of memory."""
+    try:
+        return parse_size(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def running(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that say how to apply rules (see `Engine.apply`)."""
+    return {name: getattr(args, name) for name in ("top_x", "threads", "memory", "quiet")}
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +95,9 @@ def add_meaning(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="stop at the first unusable rule")
     parser.add_argument(
         "--threads", type=positive, metavar="N", help="default: all processors; changes no result"
+    )
+    parser.add_argument(
+        "--memory", type=memory, metavar="SIZE", help="such as 8G; default: 60 %% of what is free"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     parser.add_argument("-v", "--verbose", action="store_true", help="say what became of the rules")

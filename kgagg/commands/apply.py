@@ -65,10 +65,8 @@ def run(args: argparse.Namespace) -> None:
     chunks = engine.apply(
         queries.part(start, stop),
         known_before(graph, args.split),
-        top_x=args.top_x,
         best=args.best,
-        threads=args.threads,
-        quiet=args.quiet,
+        **_options.running(args),
     )
     settings = {
         "split": args.split,

@@ -73,12 +73,10 @@ def run(args: argparse.Namespace) -> None:
         args.strategies.split(",") if args.strategies else PAPER,
         args.split,
         **({"h": args.top_h} if args.top_h else {}),
-        top_x=args.top_x,
         ties=args.ties,
         seed=args.seed,
-        threads=args.threads,
         watch=watch,
-        quiet=args.quiet,
+        **_options.running(args),
     )
     print(_table(evaluation, args.intervals), end="")
     if args.ranks:

