@@ -131,6 +131,12 @@ CASES = [
         },
     ),
     Case(
+        "E6 nor are X and the head's constant enough together",
+        "r(aa,aa) r(aa,cc) r(bb,bb) r(bb,ee)",
+        "hh(X,cc) <= r(X,A)",
+        {"(aa,hh,?)": ("", "cc"), "(bb,hh,?)": "cc", "(?,hh,cc)": "aa bb"},
+    ),
+    Case(
         # (aa,hh,?) makes PyClause crash, a return is missing; nothing is what its code intends
         "E7 dangling in two steps: PyClause lets X be the head's constant",
         "r(aa,bb) s(bb,cc) r(cc,ee) s(ee,ff) r(dd,ee)",
