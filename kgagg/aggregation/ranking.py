@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
@@ -74,6 +76,7 @@ def rank_all(
     relations: Vocabulary,
     priority: np.ndarray | None = None,
     watch: Stopwatch | None = None,
+    threads: int | None = None,
 ) -> Ranks:
     """Rank the targets of all queries made from `triples`, chunk by chunk.
 
@@ -87,17 +90,31 @@ def rank_all(
     priority : int32[entities], optional
         See `rank_targets`.
     watch : Stopwatch, optional
-        Takes the time to get the chunks as ``apply``, that to rank them as ``aggregate``.
+        Takes the time to get the chunks as ``apply``, and what it takes longer to rank them as
+        ``aggregate``.
+    threads : int, optional
+        All processors by default.
     """
-    watch = watch or Stopwatch()
+    watch, threads = watch or Stopwatch(), threads or len(os.sched_getaffinity(0))
     ranks = np.zeros((2, len(strategies), len(triples), 2), np.int32)
-    for firings in watch.each("apply", chunks):
+
+    def place(firings: Firings) -> None:
+        queries = firings.queries
+        direction = np.repeat(queries.direction, np.diff(queries.target_ptr))
+        found = rank_targets(firings, score(firings, strategies), priority)
+        for rank, part in zip(ranks, found, strict=True):
+            rank[:, queries.triple, direction] = part
+
+    waiting: deque[Future[None]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for firings in watch.each("apply", chunks):
+            waiting.append(pool.submit(place, firings))
+            with watch.stage("aggregate"):
+                while len(waiting) > threads:
+                    waiting.popleft().result()
         with watch.stage("aggregate"):
-            queries = firings.queries
-            direction = np.repeat(queries.direction, np.diff(queries.target_ptr))
-            found = rank_targets(firings, score(firings, strategies), priority)
-            for rank, part in zip(ranks, found, strict=True):
-                rank[:, queries.triple, direction] = part
+            for rest in waiting:
+                rest.result()
     return Ranks(entities, relations, triples, tuple(s.name for s in strategies), *ranks)
 
 
@@ -151,7 +168,8 @@ def rank_split(
         memory=memory,
         quiet=quiet,
     )
-    return rank_all(chunks, strategies, triples, graph.entities, graph.relations, priority, watch)
+    names = (graph.entities, graph.relations)
+    return rank_all(chunks, strategies, triples, *names, priority, watch, threads)
 
 
 def rank_file(
