@@ -135,13 +135,15 @@ def _properties(error: Any) -> list[str]:
 
 
 def _problems(config: Config) -> Iterator[str]:
+    from kgagg.aggregation import strategy
     from kgagg.datasets import registry
 
     yield from _unknown("datasets", config["datasets"], registry())
     yield from _unknown("rules", config["rules"], config["rule_sets"])
     for name in config["strategies"]:
         try:
-            staged(name)
+            if staged(name) == "plain":
+                strategy(name)
         except InputError as error:
             yield f"strategies: {error}"
     beside: dict[str, str] = {}
@@ -187,23 +189,12 @@ def _options(miner: str) -> list[str]:
 
 
 def staged(strategy: str) -> str:
-    """Return how a strategy is made: ``"plain"`` from firings, ``"tuned"`` from ranks on valid.
+    """Return how a strategy is made.
 
-    What is fitted in one go, without files in between, is ``"whole"``.
-
-    Raises
-    ------
-    InputError
-        If there is no such strategy.
+    ``"plain"`` ones are from firings; ``"tuned"`` ones as well, with a model from the firings on
+    valid; ``"whole"`` ones tune in one go, without a file in between.
     """
-    from kgagg.evaluating import TUNED_ALL, TUNED_H
-
-    if strategy in (TUNED_H, TUNED_ALL):
-        return "tuned" if strategy == TUNED_H else "whole"
-    from kgagg.aggregation import strategy as find
-
-    find(strategy)
-    return "plain"
+    return {"noisy-or-top-h*": "tuned", "tuned": "whole"}.get(strategy, "plain")
 
 
 def best_rules(strategies: Iterable[str], top_h: Iterable[int]) -> int:

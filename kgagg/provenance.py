@@ -10,6 +10,7 @@ import platform
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +33,24 @@ def code_digest(*modules: str) -> str:
     str
         sha256, as hex.
     """
-    trees: dict[str, ast.Module] = {}
+    digests: dict[str, str] = {}
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name not in trees and (path := _source(name)):
-            trees[name] = tree = ast.parse(path.read_bytes())
-            waiting += _imports(tree)
-    digest = hashlib.sha256()
-    for name in sorted(trees):
-        digest.update(f"{name} {ast.dump(_WithoutText().visit(trees[name]))}\n".encode())
-    return digest.hexdigest()
+        if name not in digests and (path := _source(name)):
+            digests[name], imports = _parsed(path.read_bytes())
+            waiting += imports
+    lines = (f"{name} {digests[name]}\n" for name in sorted(digests))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+@cache
+def _parsed(source: bytes) -> tuple[str, list[str]]:
+    """Return the digest of the code of a module, and what it imports from this package."""
+    tree = ast.parse(source)
+    imports = list(_imports(tree))
+    code = ast.dump(_WithoutText().visit(tree))
+    return hashlib.sha256(code.encode()).hexdigest(), imports
 
 
 class _WithoutText(ast.NodeTransformer):

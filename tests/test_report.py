@@ -212,7 +212,9 @@ class Page(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.tables, self.addresses, self.data = 0, [], {}
+        self.tables = 0
+        self.addresses: list[str] = []
+        self.data: dict[str, Any] = {}
         self._data = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

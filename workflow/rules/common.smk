@@ -16,18 +16,20 @@ from kgagg.fetching import digest_of
 from kgagg.files import COMPRESSIONS
 from kgagg.provenance import code_digest
 
+SCHEMA = Path(workflow.basedir, "workflow", "schemas", "config.schema.yaml")
+
 # Rules call `kgagg`: the one beside the Python that runs this workflow, active or not.
 os.environ.update(
     PATH=os.pathsep.join([os.path.dirname(sys.executable), *os.get_exec_path()])
 )
 
-try:
-    config.update(configuration.typed(config))
-    configuration.check(
-        config, Path(workflow.basedir, "workflow", "schemas", "config.schema.yaml")
-    )
-except InputError as error:
-    raise WorkflowError(str(error)) from None
+config.update(configuration.typed(config))
+# Jobs on a cluster read this file as well: once is enough to check
+if workflow.is_main_process:
+    try:
+        configuration.check(config, SCHEMA)
+    except InputError as error:
+        raise WorkflowError(str(error)) from None
 
 DATASETS = config["datasets"]
 RULES = configuration.usable(config)
@@ -205,6 +207,6 @@ RUN = {
     "claims": CLAIMS,
 }
 
-# Before a run, and before a dry one; jobs on a cluster read this file as well
+# Before a run, and before a dry one
 if workflow.is_main_process:
     print(plan(config, RULES, workflow.resource_settings.cores or 1), file=sys.stderr)
