@@ -385,6 +385,15 @@ def test_discrimination_bound(preset: str, bound: int, heads: int) -> None:
     assert [len(candidates) for candidates in found] == [heads, 1]
 
 
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(("bound", "heads"), [(3, 0), (4, 3), (5, 3)])
+def test_discrimination_counts_predictions_alone(preset: str, bound: int, heads: int) -> None:
+    # the head's constant has the body's edge too, but is no prediction
+    facts, rules = "r(x0,dd) r(x1,dd) r(x2,dd) r(cc,dd)", ["10 5 hh(X,cc) <= r(X,A)"]
+    (found,) = ask(preset, facts, rules, "(?,hh,cc)", discrimination=bound)
+    assert len(found) == heads
+
+
 def test_bounds_of_the_presets() -> None:
     bounds = {name: (one.branching, one.discrimination) for name, one in PRESETS.items()}
     assert bounds == {"anyburl": (1000, 10000), "pyclause": (1000, 0)}
