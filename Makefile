@@ -1,4 +1,4 @@
-# make demo    set up, then run the small workflow: real data, tables, pictures
+# make demo    set up, then run the small workflow: real data, rules, tables, a report
 # make test    set up, then every check that continuous integration runs
 PYTHON ?= python3
 BIN := .venv/bin
@@ -12,9 +12,11 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DELETE_ON_ERROR:
 
 demo: setup
-	$(BIN)/snakemake --configfile config/demo.yaml --cores $(CORES) --quiet host reason rules
-	@cat results/demo/statistics.md
-	@echo "Tables and pictures are in results/demo/"
+	@start=`date +%s` && \
+	$(BIN)/snakemake --configfile config/demo.yaml --cores $(CORES) --quiet host reason rules && \
+	cat results/demo/tables/results.md && \
+	echo && \
+	echo "It took $$((`date +%s` - start)) seconds on $(CORES) cores. The report: results/demo/report/index.html"
 
 test: lint
 	$(BIN)/pytest -n $(CORES)

@@ -15,6 +15,7 @@ import yaml
 from kgagg.errors import InputError, nearest
 
 Config = Mapping[str, Any]
+PLAIN = re.compile(r"max\+?|mean|log-odds|noisy-or(-top-\d+)?")
 
 
 @dataclass(frozen=True)
@@ -137,12 +138,13 @@ def _properties(error: Any) -> list[str]:
 def _problems(config: Config) -> Iterator[str]:
     from kgagg.aggregation import strategy
     from kgagg.datasets import registry
+    from kgagg.evaluating import TUNED_ALL, TUNED_H
 
     yield from _unknown("datasets", config["datasets"], registry())
     yield from _unknown("rules", config["rules"], config["rule_sets"])
     for name in config["strategies"]:
         try:
-            if staged(name) == "plain":
+            if name not in (TUNED_H, TUNED_ALL):
                 strategy(name)
         except InputError as error:
             yield f"strategies: {error}"
@@ -192,9 +194,11 @@ def staged(strategy: str) -> str:
     """Return how a strategy is made.
 
     ``"plain"`` ones are from firings; ``"tuned"`` ones as well, with a model from the firings on
-    valid; ``"whole"`` ones tune in one go, without a file in between.
+    valid; all others are ``"whole"``: they tune or fit in one go, without a file in between.
     """
-    return {"noisy-or-top-h*": "tuned", "tuned": "whole"}.get(strategy, "plain")
+    if strategy == "noisy-or-top-h*":
+        return "tuned"
+    return "plain" if PLAIN.fullmatch(strategy) else "whole"
 
 
 def best_rules(strategies: Iterable[str], top_h: Iterable[int]) -> int:
