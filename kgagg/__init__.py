@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgagg.api import Model, apply, evaluate, explain, rank
+    from kgagg.estimating import reestimate
     from kgagg.graph import Graph
     from kgagg.rules import Confidence, RuleSet
 
@@ -20,9 +21,10 @@ __all__ = [
     "evaluate",
     "explain",
     "rank",
+    "reestimate",
 ]
 
-_HOMES = {"Graph": "graph", "RuleSet": "rules", "Confidence": "rules"}
+_HOMES = {"Graph": "graph", "RuleSet": "rules", "Confidence": "rules", "reestimate": "estimating"}
 
 
 def __getattr__(name: str) -> Any:

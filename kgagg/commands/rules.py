@@ -36,6 +36,12 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts here")
     parser.add_argument(
+        "--reestimate",
+        metavar="DATA",
+        help="count exactly what each rule predicts on the train split of this graph, and how much "
+        "of it is there, in place of what the file says",
+    )
+    parser.add_argument(
         "--data", metavar="DATA", help="check the names against this graph, and use its numbers"
     )
     parser.add_argument(
@@ -46,6 +52,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     parser.add_argument("--pca", action="store_true", help="rank by AMIE's PCA confidence")
     parser.add_argument("--strict", action="store_true", help="stop at the first unusable line")
     parser.add_argument("--threads", type=int, metavar="N", help="default: all cores")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     return parser
 
 
@@ -64,14 +71,21 @@ def run(args: argparse.Namespace) -> None:
     confidence = Confidence.preset(args.semantics) if args.semantics else Confidence()
     confidence = dataclasses.replace(confidence, pca=args.pca)
     vocabularies = None
-    if args.data:
+    if args.data and args.reestimate:
+        raise InputError("--reestimate DATA takes the names of its graph: expected no --data")
+    if data := args.reestimate or args.data:
         from kgagg.graph import Graph
 
-        graph = Graph.read(args.data)
+        graph = Graph.read(data)
         vocabularies = graph.entities, graph.relations
     rules = RuleSet.read(
         args.rules, vocabularies, confidence, strict=args.strict, threads=args.threads
     )
+    if args.reestimate:
+        from kgagg.estimating import reestimate
+
+        meaning = args.semantics or "anyburl"
+        rules = reestimate(rules, graph, meaning, threads=args.threads, quiet=args.quiet)
     print(summary(rules), end="")
     if args.stats:
         print(_statistics(rules), end="")
