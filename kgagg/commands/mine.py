@@ -20,6 +20,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     miners = parser.add_subparsers(dest="miner", required=True, metavar="MINER")
     _add_anyburl(miners)
     _add_amie(miners)
+    _add_native(miners)
     return parser
 
 
@@ -76,16 +77,52 @@ def _add_amie(miners: Any) -> None:
     parser.set_defaults(mine=_amie)
 
 
-def _add_common(parser: argparse.ArgumentParser, jar: str) -> None:
+def _add_native(miners: Any) -> None:
+    parser = miners.add_parser("native", help="our own (no Java)")
+    _add_files(parser)
+    parser.add_argument(
+        "--seconds", type=float, metavar="S", help="stop after this time, with what is found"
+    )
+    parser.add_argument(
+        "--max-length-cyclic",
+        type=int,
+        default=3,
+        metavar="N",
+        help="longest body of cyclic rules (3)",
+    )
+    parser.add_argument(
+        "--rules",
+        type=_limit,
+        default=2_000_000,
+        metavar="N",
+        help="keep at most N rules, those with most correct predictions (2000000; 0: all)",
+    )
+    parser.add_argument(
+        "--bodies",
+        type=_limit,
+        default=10_000,
+        metavar="N",
+        help="count at most N cyclic bodies of length 3, best first, and a sixth of it for each "
+        "further step (10000; 0: all)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.set_defaults(mine=_native)
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help="a folder with train.txt, or a dataset's name")
     parser.add_argument(
         "--out",
         type=Path,
         required=True,
         metavar="FILE",
-        help="the rule file; FILE.log and FILE.json go beside it",
+        help="the rule file; FILE.json, and FILE.log with Java, go beside it",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="threads (all)")
+
+
+def _add_common(parser: argparse.ArgumentParser, jar: str) -> None:
+    _add_files(parser)
     parser.add_argument(
         "--memory", metavar="SIZE", help="Java heap, such as 12G (3/4 of the machine's memory)"
     )
@@ -105,6 +142,13 @@ def _add_common(parser: argparse.ArgumentParser, jar: str) -> None:
 
 def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
+
+
+def _limit(text: str) -> int | None:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text}: expected 0 or more")
+    return number or None
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -130,6 +174,23 @@ def _amie(args: argparse.Namespace) -> None:
 
     configurations = {"options": args.options} if args.options else amie.PRESETS[args.preset]
     _repeat(args, amie.mine, {"configurations": configurations})
+
+
+def _native(args: argparse.Namespace) -> None:
+    from kgagg.mining import native
+    from kgagg.mining.cyclic import Effort
+
+    record = native.mine(
+        args.data,
+        args.out,
+        max_length_cyclic=args.max_length_cyclic,
+        rules=args.rules,
+        effort=Effort(bodies=args.bodies),
+        seconds=args.seconds,
+        threads=args.threads,
+        quiet=args.quiet,
+    )
+    _tell(args.out, record)
 
 
 def _repeat(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from kgagg import __version__
 from kgagg.files import COMPRESSIONS, blocks, writing
+from kgagg.graph import Graph
 from kgagg.mining.runner import Log, Run
 from kgagg.mining.setup import Setup
 
@@ -50,7 +51,7 @@ def variant(path: Path, mark: str) -> Path:
 def write_record(
     path: Path, setup: Setup, runs: Iterable[Mined], *, complete: bool, **more: Any
 ) -> dict[str, Any]:
-    """Write ``PATH.json`` beside the mined file `path`, and return what it says.
+    """Write ``PATH.json`` beside the file `path` mined by a Java miner, and return what it says.
 
     Parameters
     ----------
@@ -67,21 +68,19 @@ def write_record(
     """
     from kgagg.rules import RuleSet
 
-    rules = RuleSet.read(path)
-    record = {
-        "file": path.name,
-        "complete": complete,
-        "rules": rules.counts(),
-        "digest": f"sha256:{canonical_digest(path)}",
-        "data": {"name": setup.data, "digest": setup.graph.digest, "train": len(setup.graph.train)},
-        "jar": {"name": setup.jar.name, "digest": setup.jar.digest},
-        "java": setup.java.version,
-        "kgagg": __version__,
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "threads": setup.threads,
-        "heap_mb": setup.heap,
+    return save_record(
+        path,
+        setup.data,
+        setup.graph,
+        RuleSet.read(path).counts(),
+        canonical_digest(path),
+        complete=complete,
+        threads=setup.threads,
+        jar={"name": setup.jar.name, "digest": setup.jar.digest},
+        java=setup.java.version,
+        heap_mb=setup.heap,
         **more,
-        "runs": [
+        runs=[
             {
                 "command": list(mined.command),
                 "seconds": round(mined.run.seconds, 2),
@@ -92,6 +91,37 @@ def write_record(
             }
             for mined in runs
         ],
+    )
+
+
+def save_record(
+    path: Path, data: str, graph: Graph, rules: Mapping[str, int], digest: str, **more: Any
+) -> dict[str, Any]:
+    """Write ``PATH.json`` beside the mined file `path`, and return what it says.
+
+    Parameters
+    ----------
+    path : Path
+        The mined file.
+    data : str
+        The data as the user named it.
+    graph : Graph
+        The data as read.
+    rules : mapping from str to int
+        Number of rules by type.
+    digest : str
+        sha256 of the rules, whatever their order in the file.
+    **more
+        What the miner tells of itself.
+    """
+    record = {
+        "file": path.name,
+        "rules": dict(rules),
+        "digest": f"sha256:{digest}",
+        "data": {"name": data, "digest": graph.digest, "train": len(graph.train)},
+        "kgagg": __version__,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        **more,
     }
     with writing(beside(path, ".json")) as file:
         json.dump(record, file, indent=2, ensure_ascii=False)

@@ -114,7 +114,7 @@ def run(
     """
     line, of = StatusLine(quiet=quiet), f" of {span(budget)}" if budget else ""
     cause = ended = None
-    with _signals() as received, log_file.open("ab") as output, log_file.open("rb") as tail:
+    with signals() as received, log_file.open("ab") as output, log_file.open("rb") as tail:
         tail.seek(0, os.SEEK_END)
         lines = _Lines(tail)
         child = subprocess.Popen(
@@ -206,7 +206,7 @@ def _end(child: subprocess.Popen[bytes], ended: tuple[int, int] | None) -> tuple
 
 
 @contextlib.contextmanager
-def _signals() -> Iterator[list[signal.Signals]]:
+def signals() -> Iterator[list[signal.Signals]]:
     """Collect what asks us to end: Ctrl-C, and what job schedulers and terminals send.
 
     An exception out of a handler could strike between the start of the child and its end.
