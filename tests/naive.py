@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import re
@@ -9,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kgagg.engine.semantics import Semantics
+from kgagg.engine.semantics import Semantics, semantics
 
 # --- evaluation --------------------------------------------------------------------------------
 
@@ -300,3 +301,52 @@ def apply(
         Candidate(entity, rules[entity], sum(keys[other] > keys[entity] for other in rules))
         for entity in order
     ]
+
+
+# --- mining ------------------------------------------------------------------------------------
+
+
+def rule_counts(facts: set[Fact], rule: Rule) -> tuple[int, int]:
+    """How many pairs a rule predicts, and how many of them are facts."""
+    entities = sorted({entity for head, _, tail in facts for entity in (head, tail)})
+    unbounded = dataclasses.replace(semantics("anyburl"), branching=0, discrimination=0)
+    relation, subject, _ = rule.head
+    asks_head = not is_variable(subject)
+    answers = predictions(facts, entities, rule, unbounded)
+    found = [
+        (other, relation, entity) if asks_head else (entity, relation, other)
+        for (direction, _, entity), others in answers.items()
+        if direction == asks_head
+        for other in others
+    ]
+    return len(found), sum(fact in facts for fact in found)
+
+
+def mine(
+    facts: set[Fact], longest: int, correct: int, share: float, zero: int
+) -> dict[str, tuple[int, int]]:
+    """All rules of the native miner's language that reach the thresholds, with their counts."""
+    entities = sorted({entity for head, _, tail in facts for entity in (head, tail)})
+    relations = sorted({relation for _, relation, _ in facts})
+
+    def atoms(one: str, two: str) -> list[Atom]:
+        return [(r, *ends) for r in relations for ends in ((one, two), (two, one))]
+
+    rules: list[Rule] = []
+    for relation in relations:
+        for length in range(1, longest + 1):
+            terms = ["X", *"ABCDEFGH"[: length - 1], "Y"]
+            steps = [atoms(*ends) for ends in itertools.pairwise(terms)]
+            rules += [Rule((relation, "X", "Y"), body) for body in itertools.product(*steps)]
+        for constant, variable in itertools.product([*entities, "me_myself_i"], "XY"):
+            ends = ("X", constant) if variable == "X" else (constant, "Y")
+            rules.append(Rule((relation, *ends)))
+            for other in ["A", *entities]:
+                rules += [Rule((relation, *ends), (atom,)) for atom in atoms(variable, other)]
+    found = {}
+    for rule in rules:
+        predicted, hits = rule_counts(facts, rule)
+        enough = hits >= correct if rule.body else hits > zero
+        if rule.body != (rule.head,) and enough and hits >= share * predicted:
+            found[str(rule)] = predicted, hits
+    return found

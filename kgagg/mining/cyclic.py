@@ -280,8 +280,10 @@ class Cyclic:
         found["body"] = code
         found["predicted"] = np.rint(halves[0].sum(axis=0) * scale)
         found["correct"] = np.rint(halves[1].sum(axis=0) * scale)
+        # two halves of a sample tell how much it may err; there is less to err about what is left
         shares = halves[1] / np.maximum(halves[0], 1)
-        found["error"] = np.where(part < whole, abs(shares[0] - shares[1]) / 2, np.nan)
+        error = abs(shares[0] - shares[1]) / 2 * np.sqrt(1 - part / whole)
+        found["error"] = np.where(part < whole, error, np.nan)
         share = found["correct"] / found["predicted"]
         return np.asarray(found[share >= self.thresholds.confidence])
 

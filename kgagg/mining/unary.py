@@ -84,15 +84,11 @@ def mine_unary(
     parts = [zero]
     for piece, (rows, _) in zip(pieces, budget.in_order(search, tasks), strict=False):
         parts.append(_rows(graph, rows, piece, heads, slots, owner))
-    found = np.concatenate(parts)
-    # a reflexive rule holds for both sides
-    reflexive = found[found["head_constant"] == ME_ID]
-    reflexive["flags"] = SIDE
-    return np.concatenate([found, reflexive]), int(above[0] - above[floor])
+    return np.concatenate(parts), int(above[0] - above[floor])
 
 
 def _heads(graph: Graph, owner: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """List the heads with a constant: one for each segment, one for each relation with self-loops.
+    """List the heads with a constant: each segment, and the self-loops of each relation, twice.
 
     Returns
     -------
@@ -104,21 +100,20 @@ def _heads(graph: Graph, owner: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.
     """
     adjacency = graph.adjacency
     segments = len(adjacency.segment_key)
-    edge_segment = np.repeat(np.arange(segments), np.diff(adjacency.segment_ptr))
-    loops = np.flatnonzero(adjacency.neighbours == owner[edge_segment])
-    loop_key = adjacency.segment_key[edge_segment[loops]]
-    loops, loop_key = loops[loop_key & 1 == 0], loop_key[loop_key & 1 == 0]
+    segment = np.repeat(np.arange(segments), np.diff(adjacency.segment_ptr))
+    loops = np.flatnonzero(adjacency.neighbours == owner[segment])
+    loop_key = adjacency.segment_key[segment[loops]]
     order = np.argsort(loop_key, kind="stable")
     members = np.concatenate([adjacency.neighbours, adjacency.neighbours[loops[order]]])
     reflexive, starts = np.unique(loop_key[order], return_index=True)
-    bounds = len(adjacency.neighbours) + np.append(starts, len(order))
+    stops = np.append(starts[1:], len(order))
     heads = np.empty((segments + len(reflexive), 4), np.int64)
-    heads[:, 0] = np.concatenate([adjacency.segment_ptr[:-1], bounds[:-1]])
-    heads[:, 1] = np.concatenate([adjacency.segment_ptr[1:], bounds[1:]])
-    heads[:, 2] = np.concatenate([owner, np.full(len(reflexive), ME_ID)])
-    heads[:, 3] = np.concatenate([np.arange(segments), np.full(len(reflexive), -1)])
-    slots = np.concatenate([adjacency.segment_key ^ 1, reflexive])
-    return members, heads, slots
+    heads[:segments, 0], heads[:segments, 1] = adjacency.segment_ptr[:-1], adjacency.segment_ptr[1:]
+    heads[segments:, 0], heads[segments:, 1] = starts, stops
+    heads[segments:, :2] += len(adjacency.neighbours)
+    heads[:segments, 2], heads[segments:, 2] = owner, ME_ID
+    heads[:segments, 3], heads[segments:, 3] = np.arange(segments), -1
+    return members, heads, np.concatenate([adjacency.segment_key ^ 1, reflexive])
 
 
 def _zero_rules(
