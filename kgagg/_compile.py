@@ -13,7 +13,7 @@ import numba
 from kgagg.files import cache_folder
 
 
-def kernels(*sources: str, allocates: bool = True) -> Callable[..., Any]:
+def kernels(*sources: str, allocates: bool = True, inner: bool = False) -> Callable[..., Any]:
     """Return the decorator for the kernels of one module.
 
     numba notices a change in the file of a kernel, not in the files that it calls into. So the
@@ -25,6 +25,8 @@ def kernels(*sources: str, allocates: bool = True) -> Callable[..., Any]:
         ``__file__`` of the module, then of each module whose kernels it calls.
     allocates : bool
         If false, the kernels create no arrays and are compiled without reference counting.
+    inner : bool
+        If true, the kernels are called by kernels only, and compiled without what Python needs.
 
     Returns
     -------
@@ -46,8 +48,14 @@ def kernels(*sources: str, allocates: bool = True) -> Callable[..., Any]:
         # numba reads the folder when the decorator is applied
         previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
         try:
-            options = {"nogil": True, "cache": writable, "error_model": "numpy", "_nrt": allocates}
-            return numba.njit(**options)(function)
+            return numba.njit(
+                nogil=True,
+                cache=writable,
+                error_model="numpy",
+                no_cpython_wrapper=inner,
+                no_cfunc_wrapper=inner,
+                _nrt=allocates,
+            )(function)
         finally:
             numba.config.CACHE_DIR = previous
 
