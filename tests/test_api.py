@@ -48,6 +48,23 @@ def test_the_example_of_the_readme(
     assert "knows(anna, ben), by noisy-or-top-5" in printed
 
 
+def test_the_readmes_strategy(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kgagg.aggregation import registry
+
+    monkeypatch.setattr(registry, "_classes", dict(registry._classes))
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    exec(examples[1], {})
+    graph = kgagg.Graph.from_folder(world)
+    rules = kgagg.RuleSet.read(world / "rules.txt", (graph.entities, graph.relations))
+    table = kgagg.evaluate(graph, rules, ["max", "fading", "noisy-or"])
+    assert table.loc["fading", "mrr"] > 0
+    firings = kgagg.apply(graph, rules, "test")
+    scores = registry.score(firings, [registry.strategy(n) for n in ("max", "fading", "noisy-or")])
+    best = -np.log1p(-scores[0])
+    assert np.all(best <= scores[1] + 1e-12)
+    assert np.all(scores[1] <= scores[2] + 1e-12)
+
+
 def test_importing_it_is_cheap_and_what_is_offered_is_there() -> None:
     code = "import sys, kgagg; assert not {'numpy', 'numba', 'pandas'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
