@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-TRIPLES = "a\tr\tb\nb\tr\tc\na\ts\tc\n"
-RULES = "5\t4\t0.8\ts(X,Y) <= r(X,A), r(A,Y)\n5\t4\t0.8\tr(X,b) <= s(X,c)\n"
+# two relations with the same pairs, and one that leads on: enough for rules of every kind
+TRIPLES = "".join(f"a{i}\tr\tb{i % 3}\na{i}\ts\tb{i % 3}\nb{i}\tt\ta{i}\n" for i in range(9))
+RULES = "5\t4\t0.8\tr(X,Y) <= s(X,A), t(A,Y)\n5\t4\t0.8\tr(X,b0) <= s(X,b0)\n"
 
 
 def add_parser(verbs: Any) -> argparse.ArgumentParser:
@@ -42,6 +43,7 @@ def run(args: argparse.Namespace) -> None:
             str(folder / part) for part in ("", "rules.kgagg", "firings.parquet", "ranks.parquet")
         )
         for call in (
+            ["mine", "native", data, "--out", str(folder / "mined.txt"), "--quiet"],
             ["rules", str(folder / "rules.txt"), "--data", data, "--to", rules],
             ["apply", data, rules, "--split", "valid", "--out", firings, "--quiet"],
             ["aggregate", firings, "--strategies", "max,noisy-or-top-5", "--ranks", ranks],

@@ -117,7 +117,7 @@ def _contents(args: argparse.Namespace) -> tuple[list[Any], list[Claim], Mapping
         "datasets": contents.datasets_table(statistics),
         "rules": contents.rules_table(results, paper),
         "runtimes": contents.runtimes_table(results, times, paper),
-        "claims": contents.claims_table(checked),
+        "claims": contents.claims_table(checked, results),
     }
     return results, checked, tables
 

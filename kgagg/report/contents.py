@@ -169,8 +169,10 @@ def runtimes_table(
     )
 
 
-def claims_table(claims: Sequence[Claim]) -> Table:
+def claims_table(claims: Sequence[Claim], results: Sequence[Result]) -> Table:
     """List the claims with their verdicts."""
+    rules = {one["paper"]: one["titles"]["rules"] for one in results if one["paper"]}
+    used = ", ".join(f"for {paper} those of {name}" for paper, name in rules.items())
     columns = [("verdict", ""), ("source", ""), ("claim", ""), ("of", ""), ("expected", "")]
     columns += [("paper", ".4g"), ("ours", ".4g"), ("difference", "+.3g"), ("in the paper", "")]
     rows: list[list[Value]] = [
@@ -188,8 +190,8 @@ def claims_table(claims: Sequence[Claim]) -> Table:
         for claim in claims
     ]
     return Table(
-        "What the paper claims, checked. The last column says whether the paper's own tables keep "
-        "it.",
+        f"What the paper claims, checked, with rules as follows: {used or 'none'}. The last column "
+        "says whether the paper's own tables keep it.",
         columns,
         rows,
     )

@@ -55,7 +55,7 @@ NETWORK = [
     *(["--mirror", config["mirror"]] if config["mirror"] else []),
     *(["--offline"] if config["offline"] else []),
 ]
-STAGES = ["compile", "rules", "apply", "aggregate", "tune"]
+STAGES = ["compile", "mine", "rules", "apply", "aggregate", "tune"]
 KERNELS = ancient("<results>/kernels.done")
 LOCK = Path(workflow.basedir, "envs", "requirements.lock")
 TEMPLATE = Path(workflow.basedir, "kgagg", "report", "page.html")

@@ -11,6 +11,7 @@ rule mine_rules:
     input:
         data=splits("valid"),
         jar=jar_of,
+        kernels=lambda wildcards: KERNELS if source(wildcards).miner == "native" else [],
     output:
         rules="<results>/rules/{dataset}/{rules}.rules.zst",
         record="<results>/rules/{dataset}/{rules}.rules.zst.json",
