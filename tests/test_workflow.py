@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import html
 import itertools
+import json
 import os
 import re
 import shutil
@@ -275,3 +277,126 @@ def test_what_does_not_hold_is_told_by_the_exit_code(again: Path) -> None:
     run = snakemake(again, "verify", "--rerun-triggers", "code", config=config)
     assert run.returncode != 0
     assert "native.rules.zst.json: changed since the manifest was written" in run.stdout
+
+
+# --- a real cluster, a real browser -------------------------------------------------------------
+
+
+def sandbox(folder: Path, packages: str, *call: str, limit: int) -> str:
+    """Run a command with Debian packages, in an overlay; skip, with the reason, if it cannot be."""
+    if os.geteuid():
+        pytest.skip("needs root, to mount an overlay")
+    for program in ("apt-get", "unshare", "ip"):
+        if not shutil.which(program):
+            pytest.skip(f"{program} is not installed")
+    overlay = [str(ROOT / "tests" / "sandbox" / "overlay.sh"), packages]
+    try:
+        # the first time, this installs the packages
+        probe = subprocess.run(
+            [*overlay, "true"], cwd=folder, capture_output=True, text=True, timeout=240, check=False
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"installing {packages} takes too long here")
+    if probe.returncode:
+        reason = (probe.stderr.strip().splitlines() or ["see install.log in /tmp/kgagg-sandbox"])[
+            -1
+        ]
+        pytest.skip(f"no sandbox with {packages}: {reason}")
+    run = subprocess.run(
+        [*overlay, *call], cwd=folder, capture_output=True, text=True, timeout=limit, check=False
+    )
+    return succeed(run)
+
+
+SLURM = "slurmctld slurmd slurm-client slurmdbd munge mariadb-server"
+
+
+@pytest.mark.parametrize("profile", ["slurm", "slurm-squeue"])
+def test_slurm_makes_the_same_tables(again: Path, profile: str) -> None:
+    expected = content(again, *BYTES)
+    for name in ("firings", "models", "ranks", "results", "tables"):
+        shutil.rmtree(again / "out" / name)
+    cluster = [str(ROOT / "tests" / "slurm" / "cluster.sh")]
+    if profile == "slurm":
+        cluster.append("--accounting")
+    said = sandbox(
+        again,
+        SLURM,
+        *cluster,
+        *command("tables", config=again / "nations.yaml"),
+        *("--profile", str(ROOT / "profiles" / profile)),
+        *("--slurm-init-seconds-before-status-checks", "3"),
+        limit=420,
+    )
+    assert "has been submitted with SLURM jobid" in said
+    assert content(again, *BYTES) == expected
+
+
+def test_any_scheduler_makes_the_same_tables(again: Path) -> None:
+    # a scheduler of one line: the job is run at once, and its id is printed
+    (again / "submit.sh").write_text('#!/bin/sh\nsh "$1" >>jobs.log 2>&1 </dev/null &\necho $!\n')
+    (again / "submit.sh").chmod(0o755)
+    expected = content(again, *BYTES)
+    for name in ("models", "ranks/nations/native/test", "results", "tables"):
+        shutil.rmtree(again / "out" / name)
+    said = succeed(
+        snakemake(
+            again,
+            "tables",
+            *("--profile", str(ROOT / "profiles" / "cluster-generic")),
+            *("--cluster-generic-submit-cmd", "./submit.sh", "--latency-wait", "5"),
+            config=again / "nations.yaml",
+        )
+    )
+    assert "external jobid" in said
+    assert content(again, *BYTES) == expected
+
+
+# What a reader does: sort a table, ask where a number comes from, filter claims, look at relations
+READER = """
+<script>
+addEventListener("load", () => {
+  const results = document.querySelector("#results table");
+  const head = [...results.tHead.rows[0].cells].at(-1);
+  const rows = results.tBodies[0].rows;
+  const values = () => [...rows].map(row => Number(row.cells[head.cellIndex].dataset.value));
+  head.click();
+  const down = values();
+  head.click();
+  const up = values();
+  document.querySelector("#comparison tbody tr").click();
+  const verdict = document.getElementById("verdict");
+  verdict.value = "PASS";
+  verdict.dispatchEvent(new Event("change"));
+  const shown = [...document.querySelectorAll("#claimed tbody tr")].filter(row => !row.hidden);
+  const pictures = [...document.querySelectorAll("figure svg")];
+  document.title = JSON.stringify({
+    down, up,
+    steps: document.querySelectorAll("#trace li").length,
+    digest: /[0-9a-f]{64}/.test(document.getElementById("trace").textContent),
+    shown: shown.map(row => row.cells[0].textContent),
+    relations: document.querySelectorAll("#relation tbody tr").length,
+    pictures: pictures.map(svg => svg.getBoundingClientRect().width),
+    loaded: performance.getEntriesByType("resource").length,
+  });
+});
+</script></body>
+"""
+
+
+def test_the_page_works_in_a_browser(finished: Path, tmp_path: Path) -> None:
+    page = (finished / "out" / "report" / "index.html").read_text()
+    (tmp_path / "page.html").write_text(page.replace("</body>", READER))
+    address = (tmp_path / "page.html").as_uri()
+    browser = "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", address
+    dom = sandbox(tmp_path, "chromium", *browser, limit=120)
+    found = json.loads(html.unescape(re.search("<title>(.*?)</title>", dom, re.S)[1]))  # type: ignore[index]
+    assert found["down"] == sorted(found["down"], reverse=True)
+    assert found["up"] == sorted(found["up"])
+    assert found["steps"] >= 4
+    assert found["digest"]
+    assert set(found["shown"]) <= {"PASS"}
+    assert found["relations"] > 50
+    assert len(found["pictures"]) == 5
+    assert min(found["pictures"]) > 300
+    assert found["loaded"] == 0
