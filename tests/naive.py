@@ -350,3 +350,14 @@ def mine(
         if rule.body != (rule.head,) and enough and hits >= share * predicted:
             found[str(rule)] = predicted, hits
     return found
+
+
+# --- fitted strategies -------------------------------------------------------------------------
+
+
+def learned(
+    rules: Sequence[int], confidence: Sequence[float], factor: Sequence[float], bias: float
+) -> float:
+    """Score by the learned aggregator: weights times factors, discounted by 0.8 each."""
+    terms = (-math.log(1 - confidence[r]) * factor[r] for r in sorted(rules))
+    return bias + sum(0.8**i * term for i, term in enumerate(terms))

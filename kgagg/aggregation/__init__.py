@@ -3,7 +3,7 @@
 Importing a module registers its strategies; a new strategy is one module more in this list.
 """
 
-from kgagg.aggregation import contrast, maximum, noisy_or
+from kgagg.aggregation import contrast, learned, maximum, noisy_or
 from kgagg.aggregation.registry import (
     Strategy,
     best_rules,
@@ -17,6 +17,7 @@ __all__ = [
     "Strategy",
     "best_rules",
     "contrast",
+    "learned",
     "maximum",
     "noisy_or",
     "register",

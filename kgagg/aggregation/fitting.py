@@ -1,0 +1,159 @@
+"""Strategies with parameters that are fitted, and how they are kept in files.
+
+A fitted strategy is like any other once it is there: from firings to scores. Fitting reads train
+and valid; what it found is saved, so that it is fitted once and applied wherever the rules are.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+
+from kgagg.aggregation.ranking import known_before, rank_targets
+from kgagg.aggregation.registry import Strategy
+from kgagg.arrays import open_arrays, save_arrays
+from kgagg.engine.apply import Engine
+from kgagg.engine.firings import Firings, Queries
+from kgagg.errors import InputError, nearest
+from kgagg.rules.ruleset import RuleSet
+
+
+class Fitted(Strategy):
+    """A strategy that is fitted on train and valid.
+
+    Attributes
+    ----------
+    keeps : int
+        How many of the best rules of a candidate fitting reads; 0 means all of them.
+    report : dict
+        What to tell people about the fit, as what JSON can hold.
+    """
+
+    keeps: ClassVar[int] = 0
+    report: Mapping[str, Any]
+
+    @classmethod
+    @abstractmethod
+    def fit(
+        cls, engine: Engine, valid: Firings, *, seed: int, threads: int | None, quiet: bool
+    ) -> Self:
+        """Fit to the firings of the valid split."""
+
+    @abstractmethod
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """Return what was fitted, as `restore` takes it."""
+
+    @classmethod
+    @abstractmethod
+    def restore(cls, report: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Make the strategy from what was saved."""
+
+    def save(self, path: str | os.PathLike[str], rules: RuleSet) -> None:
+        """Write what was fitted, for these rules."""
+        meta = {"strategy": self.name, "rules": rules.digest, "report": dict(self.report)}
+        save_arrays(Path(path), "fitted strategy", meta, self.arrays())
+
+
+_Class = TypeVar("_Class", bound=type[Fitted])
+_classes: dict[str, type[Fitted]] = {}
+
+
+def fittable(name: str) -> Callable[[_Class], _Class]:
+    """Register a class of fitted strategies under `name`."""
+
+    def decorate(kind: _Class) -> _Class:
+        _classes[name] = kind
+        return kind
+
+    return decorate
+
+
+def fitted_names() -> list[str]:
+    """Return the names of the strategies that can be fitted."""
+    return sorted(_classes)
+
+
+def fit(
+    name: str,
+    engine: Engine,
+    *,
+    top_x: int = 200,
+    seed: int = 0,
+    threads: int | None = None,
+    memory: int | None = None,
+    quiet: bool = True,
+) -> Fitted:
+    """Apply the rules to the valid split, and fit a strategy to that.
+
+    Parameters
+    ----------
+    name : str
+        One of `fitted_names`.
+    engine : Engine
+    top_x, threads, memory, quiet
+        See `Engine.apply`.
+    seed : int
+        The result is the same for the same seed, whatever the number of threads.
+
+    Raises
+    ------
+    InputError
+        If there is no such strategy, or the valid split is empty.
+    """
+    if name not in _classes:
+        known = fitted_names()
+        expected = f"expected one of {', '.join(known)}{nearest(name, known)}"
+        raise InputError(f"{name}: no strategy that is fitted, {expected}")
+    triples = engine.graph.split("valid")
+    if not len(triples):
+        raise InputError(f"{name} is fitted on the valid split, which is empty")
+    kind = _classes[name]
+    chunks = engine.apply(
+        Queries.from_triples(triples),
+        known_before(engine.graph, "valid"),
+        top_x=top_x,
+        best=kind.keeps,
+        threads=threads,
+        memory=memory,
+        quiet=quiet,
+    )
+    valid = Firings.concatenate(list(chunks))
+    return kind.fit(engine, valid, seed=seed, threads=threads, quiet=quiet)
+
+
+def load(path: str | os.PathLike[str], rules: RuleSet) -> Fitted:
+    """Read what `Fitted.save` wrote.
+
+    Raises
+    ------
+    InputError
+        If it is no such file, or was fitted for other rules.
+    """
+    meta, arrays = open_arrays(Path(path), "fitted strategy")
+    if meta["rules"] != rules.digest:
+        raise InputError(f"{path}: {meta['strategy']} was fitted for other rules than these")
+    return _classes[meta["strategy"]].restore(meta["report"], arrays)
+
+
+def slots(queries: Queries) -> np.ndarray:
+    """Return ``2 * relation + direction`` of each query: int64[queries]."""
+    return 2 * queries.relation.astype(np.int64) + queries.direction
+
+
+def reciprocal_ranks(firings: Firings, scores: np.ndarray) -> np.ndarray:
+    """Return the expected reciprocal rank of each target: float64[strategies, targets].
+
+    Parameters
+    ----------
+    firings : Firings
+    scores : float64[strategies, candidates]
+    """
+    low, high = (rank.astype(np.int64) for rank in rank_targets(firings, scores))
+    harmonic = np.append(0.0, np.cumsum(1.0 / np.arange(1, high.max(initial=0) + 1)))
+    mean = (harmonic[high] - harmonic[np.maximum(low - 1, 0)]) / (high - low + 1)
+    return np.where(low > 0, mean, 0.0)
