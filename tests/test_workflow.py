@@ -21,6 +21,7 @@ import yaml
 
 from kgagg.datasets import fetch, find
 from kgagg.errors import Unavailable
+from kgagg.fetching import digest_of
 from kgagg.report.manifest import differences
 from kgagg.report.results import read_json
 
@@ -266,6 +267,32 @@ def test_a_run_that_was_killed_ends_with_the_same_bytes(again: Path) -> None:
     succeed(snakemake(again, "--unlock", config=config))
     succeed(snakemake(again, *parts, config=config))
     assert content(again, *BYTES) == expected
+
+
+def test_rules_can_be_supplied_or_pinned(again: Path) -> None:
+    mined = again / "out" / "rules" / "nations" / "native.rules.zst"
+    rules = again / "my.rules.zst"
+    shutil.copy(mined, rules)
+    digest = f"sha256:{digest_of(rules, 'sha256')}"
+    entries = {"supplied": {"file": str(rules)}, "pinned": {"file": str(rules), "digest": digest}}
+    sets = {
+        name: {"title": name, "top_h": [1], "datasets": {"nations": entry}}
+        for name, entry in entries.items()
+    }
+    config = again / "own.yaml"
+    config.write_text(yaml.safe_dump(CONFIG | {"rules": list(sets), "rule_sets": sets}))
+    succeed(snakemake(again, "mine", config=config))
+    first, *others = (
+        read_json(again / "out" / "rules" / "nations" / f"{name}.counts.json")["digest"]
+        for name in ("native", *sets)
+    )
+    assert others == [first, first]
+    # another content than the pinned one is refused
+    entries["pinned"]["digest"] = "sha256:" + "0" * 64
+    config.write_text(yaml.safe_dump(CONFIG | {"rules": ["pinned"], "rule_sets": sets}))
+    run = snakemake(again, "mine", config=config)
+    assert run.returncode != 0
+    assert "0000" in run.stdout + run.stderr
 
 
 def test_what_does_not_hold_is_told_by_the_exit_code(again: Path) -> None:

@@ -23,7 +23,10 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         "--digest", metavar="ALGORITHM:HEX", help="the content that a file has to have"
     )
     parser.add_argument(
-        "--to", type=Path, metavar="DIR", help="also copy to DIR/NAME (a jar to DIR/NAME.jar)"
+        "--to",
+        type=Path,
+        metavar="DIR",
+        help="also copy to DIR/NAME, a jar to DIR/NAME.jar; with --digest to this very file",
     )
     parser.add_argument(
         "--mirror",
@@ -41,12 +44,14 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> None:
     """Fetch everything; a wrong name is told before anything is fetched."""
     from kgagg import datasets
+    from kgagg.errors import InputError
     from kgagg.mining.jars import JARS
 
     options = {"mirror": args.mirror, "offline": args.offline, "quiet": args.quiet}
     if args.digest:
-        for name in args.names:
-            print(f"{name}\t{_fetch_file(name, args, options)}", flush=True)
+        if len(args.names) > 1:
+            raise InputError("--digest is of one file, expected one NAME")
+        print(f"{args.names[0]}\t{_fetch_file(args.names[0], args, options)}")
         return
     wanted = {name: None if name in JARS else datasets.find(name) for name in args.names}
     for name, dataset in wanted.items():
@@ -67,7 +72,7 @@ def _fetch_file(source: str, args: argparse.Namespace, options: dict[str, Any]) 
     local = Path(source).resolve()
     url = local.as_uri() if local.exists() else source
     path = obtain(Artifact(Path(urlsplit(url).path).name, args.digest, (url,)), **options)
-    return _copied(path, args.to / path.name) if args.to else path
+    return _copied(path, args.to) if args.to else path
 
 
 def _fetch_jar(name: str, args: argparse.Namespace, options: dict[str, Any]) -> Path:
