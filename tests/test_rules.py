@@ -648,7 +648,7 @@ def test_conversion_to_amie_and_back(tmp_path: Path) -> None:
     assert write(rules, tmp_path / "out.txt", "amie") == 1
     again = RuleSet.read(tmp_path / "out.txt", strict=True)
     without = dataclasses.replace(
-        rules, **{n: c[rules.kind != ZERO] for n, c in rules._columns().items()}
+        rules, **{n: c[rules.kind != ZERO] for n, c in rules.columns().items()}
     )
     assert again.digest == without.digest
 
@@ -691,7 +691,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_memory_of_a_rule() -> None:
     rules = read(many_rules(), amie("?b  r  ?a   => ?a  h  ?b"))
-    assert sum(column.itemsize for column in rules._columns().values()) <= 48
+    assert sum(column.itemsize for column in rules.columns().values()) <= 48
 
 
 # --- real files -------------------------------------------------------------------------------
