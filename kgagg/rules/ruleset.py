@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -259,19 +259,23 @@ class RuleSet:
     def rules(self, rows: np.ndarray) -> Iterator[Rule]:
         """Yield rules with their names; `rows` is int[n]."""
         relations = self._relation_names
+        # names and bodies that many rules share are made once
+        entity = cache(self._entity)
+        paths: dict[int, tuple[tuple[str, int], ...]] = {}
         for first in range(0, len(rows), _CHUNK):
             chosen = rows[first : first + _CHUNK]
             columns = (getattr(self, name)[chosen].tolist() for name in IDENTITY)
             for kind, flags, relation, head, tail, body in zip(*columns, strict=True):
-                constants = self._entity(head), self._entity(tail)
-                keys = self.body_keys[self.body_ptr[body] : self.body_ptr[body + 1]].tolist()
-                if kind == GENERAL:
-                    triples = zip(keys[::3], keys[1::3], keys[2::3], strict=True)
-                    atoms = tuple((relations[r], *ends) for r, *ends in triples)
-                    yield Rule(kind, flags, relations[relation], *constants, (), atoms)
-                else:
-                    path = tuple((relations[key >> 1], key & 1) for key in keys)
-                    yield Rule(kind, flags, relations[relation], *constants, path)
+                path = paths.get(body)
+                if path is None:
+                    keys = self.body_keys[self.body_ptr[body] : self.body_ptr[body + 1]].tolist()
+                    if kind == GENERAL:
+                        triples = zip(keys[::3], keys[1::3], keys[2::3], strict=True)
+                        atoms = tuple((relations[r], *ends) for r, *ends in triples)
+                        yield Rule(kind, flags, relations[relation], None, None, (), atoms)
+                        continue
+                    path = paths[body] = tuple((relations[key >> 1], key & 1) for key in keys)
+                yield Rule(kind, flags, relations[relation], entity(head), entity(tail), path)
 
     @cached_property
     def _relation_names(self) -> list[str]:
@@ -293,12 +297,9 @@ class RuleSet:
     def text_lines(self, rows: np.ndarray) -> Iterator[str]:
         """Yield lines in the text form of AnyBURL, as they were read; `rows` is int[n]."""
         written = self._written(rows)
-        for i, rule in enumerate(self.rules(rows)):
-            if i in written:
-                yield written[i]
-            else:
-                row = rows[i]
-                yield anyburl.format_line(rule, int(self.predicted[row]), int(self.correct[row]))
+        counts = map(int, self.predicted[rows]), map(int, self.correct[rows])
+        for i, (rule, *both) in enumerate(zip(self.rules(rows), *counts, strict=True)):
+            yield written.get(i) or anyburl.format_line(rule, *both)
 
     def _written(self, rows: np.ndarray) -> dict[int, str]:
         """Return the lines that cannot be made again, by their position in `rows`."""
