@@ -361,3 +361,21 @@ def learned(
     """Score by the learned aggregator: weights times factors, discounted by 0.8 each."""
     terms = (-math.log(1 - confidence[r]) * factor[r] for r in sorted(rules))
     return bias + sum(0.8**i * term for i, term in enumerate(terms))
+
+
+def single_linkage(similarity: Sequence[Sequence[float]], threshold: float) -> list[int]:
+    """The least member of each one's cluster: what chains of similarities above it join."""
+    label = list(range(len(similarity)))
+    for _ in label:
+        for i, j in itertools.product(range(len(label)), repeat=2):
+            if similarity[i][j] > threshold:
+                label[i] = label[j] = min(label[i], label[j])
+    return label
+
+
+def safran(rules: Sequence[int], confidence: Sequence[float], cluster: Sequence[int]) -> float:
+    """Noisy-or over the greatest confidences of clusters."""
+    greatest: dict[int, float] = {}
+    for r in rules:
+        greatest[cluster[r]] = max(greatest.get(cluster[r], 0.0), confidence[r])
+    return 1 - math.prod(1 - c for c in greatest.values())

@@ -3,7 +3,7 @@
 Importing a module registers its strategies; a new strategy is one module more in this list.
 """
 
-from kgagg.aggregation import contrast, learned, maximum, noisy_or
+from kgagg.aggregation import contrast, learned, maximum, noisy_or, safran
 from kgagg.aggregation.registry import (
     Strategy,
     best_rules,
@@ -22,6 +22,7 @@ __all__ = [
     "noisy_or",
     "register",
     "registered",
+    "safran",
     "score",
     "strategy",
 ]
