@@ -181,6 +181,17 @@ def test_command_line(dense: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "--max-length-cyclic 99: expected 1 to 17 with 6 relations" in capsys.readouterr().err
 
 
+def test_wnrr(wnrr: Path, tmp_path: Path) -> None:
+    record = native.mine(str(wnrr), tmp_path / "out.rules")
+    assert record["long_bodies"]["sampled"] == record["left_out"] == 0
+    assert record["long_bodies"]["counted"] == record["long_bodies"]["found"]
+    graph = Graph.from_folder(wnrr)
+    rules = RuleSet.read(tmp_path / "out.rules", (graph.entities, graph.relations))
+    predicted, correct = count(rules, graph)
+    exact = (rules.predicted == predicted) & (rules.correct == correct)
+    assert np.count_nonzero(~exact) <= record["sampled"]["rules"]
+
+
 def test_codes() -> None:
     codes = Codes(6)
     bodies = np.array([[5, 0, 3], [0, -1, -1], [2, 2, -1]], np.int32)

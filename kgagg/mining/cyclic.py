@@ -241,6 +241,8 @@ class Cyclic:
             predicted,
             correct,
         )
+        if self.budget.cancelled[0]:
+            return np.empty(0, FOUND)
         return self._rules(bodies, domain, predicted, correct)
 
     def _scratch(self, longest: int) -> tuple[np.ndarray, ...]:
