@@ -379,3 +379,11 @@ def safran(rules: Sequence[int], confidence: Sequence[float], cluster: Sequence[
     for r in rules:
         greatest[cluster[r]] = max(greatest.get(cluster[r], 0.0), confidence[r])
     return 1 - math.prod(1 - c for c in greatest.values())
+
+
+def sparse(
+    rules: Sequence[int], confidence: Sequence[float], weight: Sequence[Sequence[float]]
+) -> float:
+    """Noisy-or over dimensions of the greatest weighted confidence in each."""
+    dimensions = range(len(weight[0]))
+    return 1 - math.prod(1 - max(confidence[r] * weight[r][k] for r in rules) for k in dimensions)

@@ -3,7 +3,7 @@
 Importing a module registers its strategies; a new strategy is one module more in this list.
 """
 
-from kgagg.aggregation import contrast, learned, maximum, noisy_or, safran
+from kgagg.aggregation import contrast, learned, maximum, noisy_or, safran, sparse
 from kgagg.aggregation.registry import (
     Strategy,
     best_rules,
@@ -24,5 +24,6 @@ __all__ = [
     "registered",
     "safran",
     "score",
+    "sparse",
     "strategy",
 ]
