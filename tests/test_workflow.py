@@ -36,7 +36,8 @@ def command(*arguments: str, config: str | Path = "demo") -> list[str]:
     if config != "config":
         files.append(ROOT / "config" / f"{config}.yaml" if isinstance(config, str) else config)
     call = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
-    return [*call, "--cores", "2", "--configfile", *map(str, files), *arguments]
+    # the files come last, as they would take a target that follows for one of them
+    return [*call, *arguments, "--cores", "2", "--configfile", *map(str, files)]
 
 
 def snakemake(
@@ -175,6 +176,7 @@ CONFIG = {
     "results": "out",
     "datasets": ["nations"],
     "rules": ["native"],
+    "rule_sets": {"native": {"options": {"max-length-cyclic": 2, "rules": 20000}}},
     "strategies": ["max", "max+", "noisy-or-top-h*"],
     "chunks": 2,
     "threads": {"mine": 2, "apply": 1, "time": 2},

@@ -230,10 +230,17 @@ def _verify(args: argparse.Namespace) -> None:
     from kgagg.errors import Failed
     from kgagg.report.manifest import differences
     from kgagg.report.results import read_json
-    from kgagg.report.tables import to_markdown
 
-    _, claims, tables = _contents(args)
-    print(to_markdown(tables["claims"]))
+    _, claims, _ = _contents(args)
+    # what does not hold comes last, where it is seen
+    order = {"NOT RUN": 0, "PASS": 1, "FAIL": 2}
+    for claim in sorted(claims, key=lambda claim: order[claim.verdict]):
+        ours = "" if claim.ours is None else f": {claim.ours:.4g}"
+        change = "" if claim.difference is None else f" ({claim.difference:+.3g})"
+        print(
+            f"{claim.verdict:8}{claim.subject}{ours}{change}, expected {claim.expected} "
+            f"[{claim.source}: {claim.text}]"
+        )
     counts = Counter(claim.verdict for claim in claims)
     print(", ".join(f"{counts[verdict]} {verdict}" for verdict in ("PASS", "FAIL", "NOT RUN")))
     changed = differences(read_json(args.manifest), args.manifest.parent, args.lock)

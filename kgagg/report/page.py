@@ -16,8 +16,8 @@ from kgagg.report.tables import Table, to_html
 
 TEMPLATE = Path(__file__).with_suffix(".html")
 PICTURES = {
-    "curve": "MRR against h, the number of best rules that noisy-or takes. Dotted: valid, on which "
-    "h is chosen.",
+    "curve": "MRR against h, the number of best rules that noisy-or takes: above on test, below on "
+    "valid, where h is chosen and the facts of test are not filtered.",
     "tradeoff": "MRR against the seconds that a strategy takes alone, with intervals of both: the "
     "trade-off that the paper argues with.",
     "chosen": "How many relations and directions chose which h on valid.",

@@ -93,10 +93,10 @@ def draw(results: Sequence[Result], times: Sequence[Mapping[str, Any]], folder: 
 
 
 def _panels(titles: Sequence[str], height: float = 2.6) -> tuple[Figure, list[Axes]]:
-    """Make one panel for each title, at most three in a row."""
-    across = min(3, max(1, len(titles)))
+    """Make one panel for each title, at most four in a row."""
+    across = min(4, max(1, len(titles)))
     down = -(-len(titles) // across)
-    figure = Figure(figsize=(3.1 * across + 0.4, height * down + 0.7), layout="constrained")
+    figure = Figure(figsize=(2.9 * across + 0.4, height * down + 0.7), layout="constrained")
     panels = list(figure.subplots(max(down, 1), across, squeeze=False).flat)
     for axes, text in zip(panels, titles, strict=False):
         axes.set_title(text)
@@ -177,7 +177,7 @@ def _tradeoff(results: Sequence[Result], times: Sequence[Mapping[str, Any]]) -> 
                 label=title(strategy),
             )
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
         axes.xaxis.set_major_formatter("{x:g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel("seconds")
@@ -194,7 +194,7 @@ def _chosen(results: Sequence[Result]) -> Figure:
     for axes, dataset in zip(panels, datasets, strict=False):
         here = [one for one in results if one["dataset"] == dataset]
         names = list(dict.fromkeys(name for one in here for name in one["choices"]))
-        labels = ["all" if name == "noisy-or" else name.rpartition("-")[2] for name in names]
+        labels = ["all" if name == "noisy-or" else title(name).split("-")[-1] for name in names]
         for place, one in enumerate(here):
             chosen = [
                 choice
@@ -215,7 +215,7 @@ def _chosen(results: Sequence[Result]) -> Figure:
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("chosen h*")
         axes.grid(axis="x", visible=False)
-    for axes in panels[:: min(3, max(1, len(datasets)))]:
+    for axes in panels[::4]:
         axes.set_ylabel("relations and directions")
     _legend(figure, panels)
     return figure
