@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from kgagg.aggregation import Strategy, best_rules, registered, strategy
+from kgagg.aggregation.fitting import fit, fitted_names
 from kgagg.aggregation.ranking import frequency_priority, rank_all, rank_split
 from kgagg.aggregation.tuning import TOP_H, Tuned, top_h, tune, with_unseen
 from kgagg.engine.apply import Engine
@@ -36,12 +37,15 @@ class Plan:
         The strategies that were asked for.
     choices : dict of str to list of Strategy
         For each tuned one, what it chooses from.
+    fitted : tuple of str
+        Those that are fitted (see `kgagg.aggregation.fitting`).
     strategies : list of Strategy
-        What is ranked on the split: the others, and all choices; each once.
+        What is ranked on the split besides: the others, and all choices; each once.
     """
 
     names: tuple[str, ...]
     choices: Mapping[str, Sequence[Strategy]]
+    fitted: tuple[str, ...]
     strategies: Sequence[Strategy]
 
     @classmethod
@@ -53,8 +57,8 @@ class Plan:
         names : sequence of str
             Besides those of the registry: ``noisy-or-top-h*``, which chooses from `top_h`;
             ``tuned``, which chooses from the same and noisy-or, each with several numbers of
-            unseen examples; and ``all``, which stands for every strategy but those that read all
-            rules of a candidate.
+            unseen examples; those of `fitted_names`; and ``all``, which stands for every strategy
+            but those that read all rules of a candidate and those that are fitted.
         engine : Engine
         h : sequence of int
             See `top_h`.
@@ -66,9 +70,10 @@ class Plan:
         if TUNED_ALL in names:
             by_value = engine.semantics.levels_by_value
             choices[TUNED_ALL] = with_unseen(top_h([*h, 0]), engine.rules, by_value)
-        plain = [_plain(name) for name in names if name not in choices]
+        fitted = tuple(name for name in names if name in fitted_names())
+        plain = [_plain(name) for name in names if name not in choices and name not in fitted]
         each = {one.name: one for one in itertools.chain(plain, *choices.values())}
-        return cls(names, choices, list(each.values()))
+        return cls(names, choices, fitted, list(each.values()))
 
 
 def _expand(name: str, h: Sequence[int]) -> Sequence[str]:
@@ -82,7 +87,7 @@ def _plain(name: str) -> Strategy:
     try:
         return strategy(name)
     except InputError:
-        known = ("all", *registered(), TUNED_H, TUNED_ALL)
+        known = ("all", *registered(), *fitted_names(), TUNED_H, TUNED_ALL)
         expected = f"expected one of {', '.join(known)}{nearest(name, known)}"
         raise InputError(f"unknown strategy {name!r}, {expected}") from None
 
@@ -184,7 +189,7 @@ def evaluate(
     threads, memory : int, optional
         See `Engine.apply`.
     watch : Stopwatch, optional
-        Takes the seconds of ``compile``, ``apply`` and ``aggregate``.
+        Takes the seconds of ``compile``, ``fit``, ``apply`` and ``aggregate``.
     quiet : bool
         Show no progress.
 
@@ -198,7 +203,7 @@ def evaluate(
         raise InputError(f"{ties}: no such tie policy, {expected}")
     graph, watch = engine.graph, watch or Stopwatch()
     plan = Plan.of(strategies, engine, h)
-    for name in {split, "valid"} if plan.choices else {split}:
+    for name in {split, "valid"} if plan.choices or plan.fitted else {split}:
         if not len(graph.split(name)):
             raise InputError(f"the {name} split is empty, and {_use(name, split)}")
     priority = None
@@ -220,7 +225,12 @@ def evaluate(
             quiet=quiet,
         )
 
-    ranks = ranked(split, plan.strategies)
+    options: dict[str, Any] = {"threads": threads, "memory": memory, "quiet": quiet}
+    fitted: list[Strategy] = []
+    for name in plan.fitted:
+        with watch.stage("fit"):
+            fitted.append(fit(name, engine, top_x=top_x, seed=seed, **options))
+    ranks = ranked(split, [*plan.strategies, *fitted])
     valid = ranks
     if plan.choices and split != "valid":
         every = {one.name: one for one in itertools.chain(*plan.choices.values())}
@@ -267,6 +277,8 @@ def ready_strategy(
     plan = Plan.of([name], engine, h)
     if name == "all":
         raise InputError("all: expected one strategy")
+    if plan.fitted:
+        return fit(name, engine, top_x=top_x, threads=threads, memory=memory, quiet=quiet)
     if not plan.choices:
         return plan.strategies[0]
     return evaluate(

@@ -30,7 +30,7 @@ from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Firings, Queries
 from kgagg.progress import Progress
 
-DIMENSIONS, DEPTH, EPOCHS, FACTS = 16, 50, 10, 400
+DIMENSIONS, DEPTH, EPOCHS, FACTS = 16, 50, 10, 1000
 RATE, WIDTH, TOP_X = 0.1, 0.1, 100
 
 
