@@ -297,10 +297,16 @@ def test_rules_can_be_supplied_or_pinned(again: Path) -> None:
     assert "0000" in run.stdout + run.stderr
 
 
-def test_what_was_not_run_is_told(again: Path) -> None:
-    run = snakemake(again, "verify", config=again / "nations.yaml")
+def test_what_does_not_hold_is_told_by_the_exit_code(again: Path) -> None:
+    config = again / "nations.yaml"
+    run = snakemake(again, "verify", config=config)
     assert "All files have the digests of the manifest." in succeed(run)
     assert "NOT RUN" in run.stdout
+    # the manifest is not written anew to fit
+    (again / "out" / "rules" / "nations" / "native.rules.zst.json").write_text("{}")
+    run = snakemake(again, "verify", config=config)
+    assert run.returncode != 0
+    assert "native.rules.zst.json: changed since the manifest was written" in run.stdout
 
 
 # --- a real cluster, a real browser -------------------------------------------------------------

@@ -57,6 +57,7 @@ NETWORK = [
 ]
 STAGES = ["compile", "mine", "rules", "apply", "aggregate", "tune"]
 KERNELS = ancient("<results>/kernels.done")
+MANIFEST = Path(config["results"], "manifest.json")
 LOCK = Path(workflow.basedir, "envs", "requirements.lock")
 TEMPLATE = Path(workflow.basedir, "kgagg", "report", "page.html")
 TABLES = ["results", "comparison", "tests", "datasets", "rules", "runtimes", "claims"]

@@ -153,23 +153,26 @@ rule page:
         """
 
 
-# Without an output, so that it checks anew each time it is asked.
+# Without an output, so that it checks anew each time it is asked; and a manifest that is there is no
+# input, so that it is not written anew from the very files that it is to check.
 rule verify:
     input:
         **RUN,
-        manifest="<results>/manifest.json",
         lock=LOCK,
+        manifest=[] if MANIFEST.exists() else "<results>/manifest.json",
     log:
         "<logs>/verify.log",
     localrule: True
     conda:
         "../../envs/kgagg.yaml"
+    params:
+        manifest=MANIFEST,
     shell:
         r"""
         kgagg report verify {input.results:q} \
             --times {input.times:q} \
             --statistics {input.statistics:q} \
             --claims {input.claims:q} \
-            --manifest {input.manifest:q} \
+            --manifest {params.manifest:q} \
             --lock {input.lock:q} 2>&1 | tee {log:q}
         """
