@@ -29,6 +29,10 @@ ROOT = Path(__file__).parents[1]
 BYTES = ("firings/*/*/*.parquet", "models/**/*.json", "ranks/**/*.parquet", "tables/*.md")
 # tables and files that tell of time differ from run to run
 TIMED = ("runtimes", "claims")
+# a killed run, a cluster and a browser take minutes each
+heavy = pytest.mark.skipif(
+    not os.environ.get("KGAGG_HEAVY_TESTS"), reason="takes minutes: set KGAGG_HEAVY_TESTS=1"
+)
 
 
 def command(*arguments: str, config: str | Path = "demo") -> list[str]:
@@ -244,6 +248,7 @@ def test_nothing_is_done_twice(again: Path) -> None:
     assert not {"apply_part", "gather", "tune_h", "rank_tuned", "mine_rules"} & more.keys()
 
 
+@heavy
 def test_a_run_that_was_killed_ends_with_the_same_bytes(again: Path) -> None:
     config = again / "nations.yaml"
     expected = content(again, *BYTES)
@@ -297,6 +302,7 @@ def test_rules_can_be_supplied_or_pinned(again: Path) -> None:
     assert "0000" in run.stdout + run.stderr
 
 
+@heavy
 def test_what_does_not_hold_is_told_by_the_exit_code(again: Path) -> None:
     config = again / "nations.yaml"
     run = snakemake(again, "verify", config=config)
@@ -341,6 +347,7 @@ def sandbox(folder: Path, packages: str, *call: str, limit: int) -> str:
 SLURM = "slurmctld slurmd slurm-client slurmdbd munge mariadb-server"
 
 
+@heavy
 @pytest.mark.parametrize("profile", ["slurm", "slurm-squeue"])
 def test_slurm_makes_the_same_tables(again: Path, profile: str) -> None:
     expected = content(again, *BYTES)
@@ -362,6 +369,7 @@ def test_slurm_makes_the_same_tables(again: Path, profile: str) -> None:
     assert content(again, *BYTES) == expected
 
 
+@heavy
 def test_any_scheduler_makes_the_same_tables(again: Path) -> None:
     # a scheduler of one line: the job is run at once, and its id is printed
     (again / "submit.sh").write_text('#!/bin/sh\nsh "$1" >>jobs.log 2>&1 </dev/null &\necho $!\n')
@@ -416,6 +424,7 @@ addEventListener("load", () => {
 """
 
 
+@heavy
 def test_the_page_works_in_a_browser(finished: Path, tmp_path: Path) -> None:
     page = (finished / "out" / "report" / "index.html").read_text()
     (tmp_path / "page.html").write_text(page.replace("</body>", READER))
