@@ -15,7 +15,8 @@ import yaml
 from kgagg.errors import InputError, nearest
 
 Config = Mapping[str, Any]
-PLAIN = re.compile(r"max\+?|mean|log-odds|noisy-or(-top-\d+)?")
+# those of kgagg.aggregation.fitting (a test compares): each job would wait a second to import them
+FITTED = ("learned", "safran", "sparse")
 
 
 @dataclass(frozen=True)
@@ -138,13 +139,12 @@ def _properties(error: Any) -> list[str]:
 def _problems(config: Config) -> Iterator[str]:
     from kgagg.aggregation import strategy
     from kgagg.datasets import registry
-    from kgagg.evaluating import TUNED_ALL, TUNED_H
 
     yield from _unknown("datasets", config["datasets"], registry())
     yield from _unknown("rules", config["rules"], config["rule_sets"])
     for name in config["strategies"]:
         try:
-            if name not in (TUNED_H, TUNED_ALL):
+            if staged(name) == "plain":
                 strategy(name)
         except InputError as error:
             yield f"strategies: {error}"
@@ -194,11 +194,11 @@ def staged(strategy: str) -> str:
     """Return how a strategy is made.
 
     ``"plain"`` ones are from firings; ``"tuned"`` ones as well, with a model from the firings on
-    valid; all others are ``"whole"``: they tune or fit in one go, without a file in between.
+    valid; ``"fitted"`` ones with a model from train and valid. ``"whole"`` ones tune in one go,
+    without a file in between.
     """
-    if strategy == "noisy-or-top-h*":
-        return "tuned"
-    return "plain" if PLAIN.fullmatch(strategy) else "whole"
+    kinds = {"noisy-or-top-h*": "tuned", "tuned": "whole"} | dict.fromkeys(FITTED, "fitted")
+    return kinds.get(strategy, "plain")
 
 
 def best_rules(strategies: Iterable[str], top_h: Iterable[int]) -> int:
@@ -210,11 +210,12 @@ def best_rules(strategies: Iterable[str], top_h: Iterable[int]) -> int:
     top_h : iterable of int
         The values from which h is chosen.
     """
-    from kgagg.aggregation import best_rules as needed
     from kgagg.aggregation import strategy as find
+    from kgagg.aggregation.fitting import fitted_class
 
-    plain = [find(name) for name in strategies if staged(name) == "plain"]
-    return needed(plain) and max(needed(plain), *top_h)
+    depths = [find(name).best for name in strategies if staged(name) == "plain"]
+    depths += [fitted_class(name).best for name in strategies if staged(name) == "fitted"]
+    return 0 if 0 in depths else max(*depths, *top_h)
 
 
 def usable(config: Config) -> list[str]:

@@ -74,6 +74,9 @@ def cost(
         case "apply":
             # each thread has working space of its own
             return Cost(START + count / 1e6 + applied / config["chunks"], memory + 60 * threads)
+        case "fit":
+            # learning goes over the firings of valid several times
+            return Cost(START + 20 * applied, 2 * memory + queries // 10)
         case "time":
             turns = (config["repeats"] + 2) * (len(config["strategies"]) + 2)
             return Cost(START + turns * (count / 1e6 + applied), memory + 60 * threads)

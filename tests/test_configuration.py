@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kgagg.configuration import best_rules, check, source, typed, usable
+from kgagg.aggregation.fitting import fitted_names
+from kgagg.configuration import FITTED, best_rules, check, source, typed, usable
 from kgagg.costs import cost, plan
 from kgagg.errors import InputError
 
@@ -111,12 +112,22 @@ def test_numbers_on_the_command_line_are_numbers() -> None:
 
 @pytest.mark.parametrize(
     ("strategies", "top_h", "expected"),
-    [(["max+"], [1, 4, 10], 10), (["noisy-or-top-25"], [1, 4], 25), (["mean"], [1, 4], 0)],
+    [
+        (["max+"], [1, 4, 10], 10),
+        (["noisy-or-top-25"], [1, 4], 25),
+        (["max", "learned"], [1, 4], 20),
+        (["mean"], [1, 4], 0),
+        (["safran", "max"], [1, 4], 0),
+    ],
 )
 def test_firings_keep_what_strategies_read(
     strategies: list[str], top_h: list[int], expected: int
 ) -> None:
     assert best_rules(strategies, top_h) == expected
+
+
+def test_strategies_that_are_fitted_are_known() -> None:
+    assert sorted(FITTED) == fitted_names()
 
 
 def test_the_plan_grows_with_the_data(paper: dict[str, Any]) -> None:

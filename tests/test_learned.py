@@ -136,13 +136,13 @@ def test_what_is_saved_is_what_was_fitted(tmp_path: Path) -> None:
     engine = make_engine(tmp_path / "data")
     model = fit("learned", engine)
     model.save(tmp_path / "model", engine.rules)
-    again = load(tmp_path / "model", engine.rules)
+    again = load(tmp_path / "model", engine.rules.digest)
     assert again.report == model.report
     for name, array in model.arrays().items():
         assert np.array_equal(array, again.arrays()[name])
     other = dataclasses.replace(engine.rules, correct=engine.rules.correct + 1)
     with pytest.raises(InputError, match="fitted for other rules"):
-        load(tmp_path / "model", other)
+        load(tmp_path / "model", other.digest)
 
 
 def test_without_valid_there_is_nothing_to_fit(tmp_path: Path) -> None:

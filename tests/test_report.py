@@ -142,7 +142,7 @@ def run(ranks: Ranks, tmp_path: Path) -> Path:
         "digest": "0" * 64,
     }
     spread = {"median": 1.5, "low": 1.0, "high": 2.0}
-    stages = dict.fromkeys(("load", "index", "apply", "aggregate", "total"), spread)
+    stages = dict.fromkeys(("load", "index", "fit", "apply", "aggregate", "total"), spread)
     result: dict[str, Any] = {
         "dataset": "wnrr",
         "rules": "own",

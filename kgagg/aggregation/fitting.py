@@ -78,6 +78,21 @@ def fitted_names() -> list[str]:
     return sorted(_classes)
 
 
+def fitted_class(name: str) -> type[Fitted]:
+    """Return the class of a strategy that is fitted.
+
+    Raises
+    ------
+    InputError
+        If there is no such strategy.
+    """
+    if name not in _classes:
+        known = fitted_names()
+        expected = f"expected one of {', '.join(known)}{nearest(name, known)}"
+        raise InputError(f"{name}: no strategy that is fitted, {expected}")
+    return _classes[name]
+
+
 def fit(
     name: str,
     engine: Engine,
@@ -105,14 +120,10 @@ def fit(
     InputError
         If there is no such strategy, or the valid split is empty.
     """
-    if name not in _classes:
-        known = fitted_names()
-        expected = f"expected one of {', '.join(known)}{nearest(name, known)}"
-        raise InputError(f"{name}: no strategy that is fitted, {expected}")
+    kind = fitted_class(name)
     triples = engine.graph.split("valid")
     if not len(triples):
         raise InputError(f"{name} is fitted on the valid split, which is empty")
-    kind = _classes[name]
     chunks = engine.apply(
         Queries.from_triples(triples),
         known_before(engine.graph, "valid"),
@@ -126,8 +137,8 @@ def fit(
     return kind.fit(engine, valid, seed=seed, threads=threads, quiet=quiet)
 
 
-def load(path: str | os.PathLike[str], rules: RuleSet) -> Fitted:
-    """Read what `Fitted.save` wrote.
+def load(path: str | os.PathLike[str], rules: str) -> Fitted:
+    """Read what `Fitted.save` wrote, to be used with the rules of this digest.
 
     Raises
     ------
@@ -135,7 +146,7 @@ def load(path: str | os.PathLike[str], rules: RuleSet) -> Fitted:
         If it is no such file, or was fitted for other rules.
     """
     meta, arrays = open_arrays(Path(path), "fitted strategy")
-    if meta["rules"] != rules.digest:
+    if meta["rules"] != rules:
         raise InputError(f"{path}: {meta['strategy']} was fitted for other rules than these")
     return _classes[meta["strategy"]].restore(meta["report"], arrays)
 

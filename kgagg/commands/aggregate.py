@@ -31,12 +31,21 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         metavar="FILE.json",
         help="a strategy that was tuned by `kgagg tune`; can be given several times",
     )
+    parser.add_argument(
+        "--fitted",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.kgagg",
+        help="a strategy that was fitted by `kgagg fit`; can be given several times",
+    )
     return parser
 
 
 def run(args: argparse.Namespace) -> None:
     """Read, rank, write."""
     from kgagg.aggregation import strategy
+    from kgagg.aggregation.fitting import load
     from kgagg.aggregation.ranking import rank_file
     from kgagg.aggregation.tuning import Tuned
     from kgagg.engine.parquet import FiringsFile
@@ -44,9 +53,10 @@ def run(args: argparse.Namespace) -> None:
 
     names = args.strategies.split(",") if args.strategies else []
     strategies = [strategy(name) for name in dict.fromkeys(names)]
-    if args.tuned:
-        relations = FiringsFile(args.firings).relations
-        strategies += [Tuned.load(path, relations) for path in args.tuned]
+    if args.tuned or args.fitted:
+        file = FiringsFile(args.firings)
+        strategies += [Tuned.load(path, file.relations) for path in args.tuned]
+        strategies += [load(path, file.settings["rules"]) for path in args.fitted]
     if not strategies:
-        raise InputError("nothing to rank by, expected --strategies or --tuned")
+        raise InputError("nothing to rank by, expected --strategies, --tuned or --fitted")
     rank_file(args.firings, strategies).write(args.ranks)

@@ -49,7 +49,7 @@ from kgagg.rules import TYPES, RuleSet
 
 Result = Mapping[str, Any]
 # where the time goes, and what is timed besides single strategies
-STAGES = ("load", "index", "apply", "aggregate")
+STAGES = ("load", "index", "fit", "apply", "aggregate")
 TOGETHER = "all in one pass"
 TITLES = {
     "max": "MAX",

@@ -17,8 +17,8 @@ rule tune:
     input:
         pairs(
             *(
-                f"<results>/models/{{dataset}}/{{rules}}/{label}.json"
-                for label in TUNED
+                f"<results>/models/{{dataset}}/{{rules}}/{name}"
+                for name in MODELS.values()
             )
         ),
     localrule: True
@@ -105,7 +105,69 @@ rule rank_tuned:
         """
 
 
-# Strategies that tune or fit within one call, without a file in between.
+rule fit:
+    input:
+        data=splits("valid"),
+        rules="<results>/rules/{dataset}/{rules}.kgagg",
+        kernels=KERNELS,
+    output:
+        "<results>/models/{dataset}/{rules}/{label}.kgagg",
+    log:
+        "<logs>/fit/{dataset}/{rules}/{label}.log",
+    benchmark:
+        "<benchmarks>/fit/{dataset}/{rules}/{label}.tsv"
+    wildcard_constraints:
+        label=label_of("fitted"),
+    conda:
+        "../../envs/kgagg.yaml"
+    threads: config["threads"]["apply"]
+    resources:
+        **needs("fit"),
+    params:
+        folder=folder_of,
+        semantics=config["semantics"],
+        top_x=config["top_x"],
+        code=code_digest("kgagg.commands.fit"),
+    shell:
+        r"""
+        NUMBA_NUM_THREADS={threads} \
+            kgagg fit {params.folder:q} {input.rules:q} \
+            --strategy {wildcards.label} \
+            --semantics {params.semantics} \
+            --top-x {params.top_x} \
+            --threads {threads} \
+            --out {output:q} &>{log:q}
+        """
+
+
+rule rank_fitted:
+    input:
+        firings="<results>/firings/{dataset}/{rules}/test.parquet",
+        model="<results>/models/{dataset}/{rules}/{label}.kgagg",
+        kernels=KERNELS,
+    output:
+        "<results>/ranks/{dataset}/{rules}/test/{label}.parquet",
+    log:
+        "<logs>/aggregate/{dataset}/{rules}/{label}.log",
+    benchmark:
+        "<benchmarks>/aggregate/{dataset}/{rules}/{label}.tsv"
+    wildcard_constraints:
+        label=label_of("fitted"),
+    conda:
+        "../../envs/kgagg.yaml"
+    resources:
+        **needs("aggregate"),
+    params:
+        code=code_digest("kgagg.commands.aggregate"),
+    shell:
+        r"""
+        kgagg aggregate {input.firings:q} \
+            --fitted {input.model:q} \
+            --ranks {output:q} &>{log:q}
+        """
+
+
+# Strategies that tune within one call, without a file in between.
 rule rank_whole:
     input:
         data=splits("test"),

@@ -37,6 +37,12 @@ RULES = configuration.usable(config)
 LABELS = {name.replace("*", "-star"): name for name in config["strategies"]}
 KINDS = {label: configuration.staged(name) for label, name in LABELS.items()}
 TUNED = [label for label, kind in KINDS.items() if kind == "tuned"]
+# what is found on valid, by label
+MODELS = {
+    label: f"{label}.json" if kind == "tuned" else f"{label}.kgagg"
+    for label, kind in KINDS.items()
+    if kind in ("tuned", "fitted")
+}
 SPLITS = ["valid", "test"]
 SOURCES = {
     (rules, dataset): configuration.source(config, rules, dataset)
@@ -177,7 +183,10 @@ def recorded():
                 f"<results>/ranks/{{dataset}}/{{rules}}/test/{name}.parquet"
                 for name in LABELS
             ),
-            *(f"<results>/models/{{dataset}}/{{rules}}/{name}.json" for name in TUNED),
+            *(
+                f"<results>/models/{{dataset}}/{{rules}}/{name}"
+                for name in MODELS.values()
+            ),
         ),
         *RUN["results"],
         *RUN["times"],

@@ -1,0 +1,39 @@
+"""``kgagg fit``: a strategy with parameters, fitted on train and valid."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from kgagg.commands import _options
+
+
+def add_parser(verbs: Any) -> argparse.ArgumentParser:
+    """Add the parser of this verb."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        "fit",
+        help="fit a strategy on train and valid",
+        description="Apply rules to the valid split, fit a strategy to what they predict, and "
+        "write what was found. Nothing of test is used: the folder need not have it.",
+        epilog="example: kgagg fit wnrr rules.txt --strategy learned --out learned.kgagg",
+    )
+    _options.add_inputs(parser)
+    parser.add_argument("--strategy", required=True, metavar="NAME", help="learned, safran, sparse")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.kgagg")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    _options.add_top_x(parser)
+    _options.add_meaning(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> None:
+    """Load, fit, write."""
+    from kgagg.aggregation.fitting import fit
+    from kgagg.timing import Stopwatch
+
+    engine = _options.open_engine(args, Stopwatch())
+    options = {
+        name: getattr(args, name) for name in ("top_x", "seed", "threads", "memory", "quiet")
+    }
+    fit(args.strategy, engine, **options).save(args.out, engine.rules)
