@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgagg.api import Model, apply, evaluate, explain, rank
+    from kgagg.api import Model, apply, evaluate, explain, predict, rank
     from kgagg.estimating import reestimate
     from kgagg.graph import Graph
     from kgagg.rules import Confidence, RuleSet
@@ -20,6 +20,7 @@ __all__ = [
     "apply",
     "evaluate",
     "explain",
+    "predict",
     "rank",
     "reestimate",
 ]

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -265,9 +266,7 @@ def write_answers(
         known (0 or 1), one line for each answer; ``"parquet"``: the same as columns; ``"jsonl"``:
         an object for each query.
     """
-    if form not in FORMS:
-        expected = f"expected one of {', '.join(FORMS)}{nearest(form, FORMS)}"
-        raise InputError(f"{form}: no such format, {expected}")
+    expect_form(form)
     if form == "parquet":
         _write_parquet(path, answers, graph)
         return
@@ -288,6 +287,20 @@ def write_answers(
 
 
 FORMS = ("tsv", "jsonl", "parquet")
+
+
+def form_of(path: str | os.PathLike[str], otherwise: str) -> str:
+    """Return the form of a file by its ending, be it compressed or not."""
+    return next((form for form in FORMS if f".{form}" in Path(path).suffixes), otherwise)
+
+
+def expect_form(form: str) -> None:
+    """Raise `InputError` if there is no such form of file."""
+    if form not in FORMS:
+        expected = f"expected one of {', '.join(FORMS)}{nearest(form, FORMS)}"
+        raise InputError(f"{form}: no such format, {expected}")
+
+
 COLUMNS = ("head", "relation", "tail", "asked", "place", "value", "known")
 
 

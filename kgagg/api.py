@@ -16,6 +16,7 @@ import pandas as pd
 from kgagg.aggregation.ranking import known_before, rank_split
 from kgagg.aggregation.tuning import TOP_H
 from kgagg.answering import COLUMNS, all_facts, answer, batches, make_queries, numbers_of
+from kgagg.calibrating import Calibration, answered
 from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Firings, Queries
 from kgagg.engine.semantics import semantics as semantics_of
@@ -26,6 +27,8 @@ from kgagg.evaluation import DIRECTIONS, values
 from kgagg.explaining import Explanation, find_fact
 from kgagg.explaining import explain as explain_fact
 from kgagg.graph import Graph
+from kgagg.predicting import chosen_relations
+from kgagg.predicting import predict as predict_facts
 from kgagg.rules import Confidence, RuleSet
 
 Path = str | os.PathLike[str]
@@ -41,7 +44,8 @@ class Model:
     ----------
     strategy : str
         ``"max"``, ``"max+"``, ``"noisy-or"``, ``"noisy-or-top-5"`` (any number), ``"mean"``,
-        ``"log-odds"``; ``"noisy-or-top-h*"`` or ``"tuned"``, which are tuned on valid.
+        ``"log-odds"``; ``"noisy-or-top-h*"`` or ``"tuned"``, which are tuned on valid;
+        ``"learned"``, ``"safran"`` or ``"sparse"``, which are fitted on valid (sparse on train).
     semantics : str
         ``"anyburl"`` or ``"pyclause"``: what a rule predicts, weights and thresholds.
     top_x : int
@@ -104,6 +108,26 @@ class Model:
             table[column] = kind[table[column].to_numpy(np.int64)]
         table["known"] = table["known"].astype(bool)
         return table.reset_index(drop=True)
+
+    def complete(
+        self, relations: Sequence[str] | None = None, top: int = 1000, *, least: float = -np.inf
+    ) -> pd.DataFrame:
+        """Return the best new facts (see `predict`)."""
+        graph = self.engine_.graph
+        options: dict[str, Any] = {"top_x": self.top_x, "threads": self.threads}
+        calibration = None
+        if len(graph.valid):
+            counts = answered(self.engine_, self.strategy_, "valid", **options)
+            calibration = Calibration.fit(counts)
+        return predict_facts(
+            self.engine_,
+            self.strategy_,
+            chosen_relations(graph, relations),
+            top=top,
+            least=least,
+            calibration=calibration,
+            **options,
+        ).to_pandas()
 
     def score(self, split: str = "test") -> float:
         """Return the expected filtered MRR on a split."""
@@ -230,6 +254,43 @@ def rank(
     return (
         Model(strategy, **settings).fit(graph, rules).predict(queries, top_k, show_known=show_known)
     )
+
+
+def predict(
+    graph: Graph,
+    rules: Rules,
+    relations: Sequence[str] | None = None,
+    strategy: str = "noisy-or-top-5",
+    top: int = 1000,
+    *,
+    least: float = -np.inf,
+    **settings: Any,
+) -> pd.DataFrame:
+    """Complete a graph: the facts with the greatest values that are in no split.
+
+    Parameters
+    ----------
+    graph : Graph
+    rules : RuleSet, path or sequence of paths
+    relations : sequence of str, optional
+        Whose facts; all relations by default.
+    strategy : str
+        See `Model`.
+    top : int
+        How many facts; 0 for all.
+    least : float
+        Only facts with at least this value.
+    **settings
+        See `Model`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each fact, best first: ``head``, ``relation``, ``tail``, ``value``,
+        ``probability`` (calibrated on valid; NaN if that is empty), ``rules`` (how many predict
+        it), ``rule`` (the best of them).
+    """
+    return Model(strategy, **settings).fit(graph, rules).complete(relations, top, least=least)
 
 
 def explain(

@@ -14,7 +14,7 @@ from kgagg.errors import Failed, InputError
 # Each module has `add_parser(verbs)`, which imports nothing heavy, and `run(args)`.
 VERBS = (
     *("fetch", "stats", "mine", "rules"),
-    *("evaluate", "rank", "explain", "apply", "gather", "aggregate", "tune", "fit"),
+    *("evaluate", "rank", "predict", "explain", "apply", "gather", "aggregate", "tune", "fit"),
     *("time", "report", "compile", "doctor"),
 )
 

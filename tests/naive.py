@@ -387,3 +387,34 @@ def sparse(
     """Noisy-or over dimensions of the greatest weighted confidence in each."""
     dimensions = range(len(weight[0]))
     return 1 - math.prod(1 - max(confidence[r] * weight[r][k] for r in rules) for k in dimensions)
+
+
+# --- prediction --------------------------------------------------------------------------------
+
+
+def isotonic(values: Sequence[float], right: Sequence[bool]) -> dict[float, float]:
+    """The isotonic regression of what is right on the value, by the min-max formula."""
+    levels = sorted(set(values))
+
+    def mean(low: float, high: float) -> float:
+        inside = [r for v, r in zip(values, right, strict=True) if low <= v <= high]
+        return sum(inside) / len(inside)
+
+    return {
+        level: max(
+            min(mean(low, high) for high in levels if high >= level)
+            for low in levels
+            if low <= level
+        )
+        for level in levels
+    }
+
+
+def complete(answers: Mapping[Query, Mapping[str, float]]) -> dict[Fact, float]:
+    """The facts that answer any of the queries, each with its greatest value."""
+    values: dict[Fact, float] = {}
+    for (direction, relation, entity), found in answers.items():
+        for other, value in found.items():
+            fact = (other, relation, entity) if direction else (entity, relation, other)
+            values[fact] = max(value, values.get(fact, -math.inf))
+    return values

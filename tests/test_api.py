@@ -116,6 +116,11 @@ def test_a_model(world: Path, graph: kgagg.Graph) -> None:
     assert standing.optimistic == 1
     assert standing.value == pytest.approx(best["value"])
     assert len(model.predict([])) == 0
+    facts = model.complete(["r0"], 5)
+    pd.testing.assert_frame_equal(
+        facts, kgagg.predict(graph, path, ["r0"], "noisy-or-top-h*", 5, top_h=[1, 2, 3])
+    )
+    assert facts["probability"].between(0, 1).all()
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,16 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_strategy(parser: argparse.ArgumentParser) -> None:
+    """Add the strategy."""
+    parser.add_argument(
+        "--strategy",
+        default="noisy-or-top-5",
+        metavar="NAME",
+        help="as of `kgagg evaluate` (default: %(default)s)",
+    )
+
+
 def add_top_x(parser: argparse.ArgumentParser) -> None:
     """Add how many candidates a query has."""
     parser.add_argument(
@@ -131,6 +141,52 @@ def open_engine(args: argparse.Namespace, watch: Stopwatch) -> Engine:
         print(f"{lines:,} lines hold rules that cannot be used (-v tells more)", file=sys.stderr)
     with watch.stage("index"):
         return Engine(graph, rules, meaning)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the record of a run."""
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write what was done, seconds and memory here"
+    )
+
+
+def write_record(args: argparse.Namespace, watch: Stopwatch, **facts: Any) -> None:
+    """Write the record of a run, if it is asked for; say the seconds, if that is asked for.
+
+    Parameters
+    ----------
+    args : Namespace
+        Has ``json``, and the arguments of the call.
+    watch : Stopwatch
+        Has been there from the start.
+    **facts
+        What to say besides, as what JSON can hold.
+    """
+    from kgagg import __version__
+    from kgagg.timing import peak_memory
+
+    seconds = {name: round(value, 3) for name, value in watch.seconds.items()}
+    seconds["total"] = round(watch.total(), 3)
+    if getattr(args, "verbose", False):
+        spans = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
+        print(spans, file=sys.stderr)
+    if args.json:
+        record = {
+            **facts,
+            "seconds": seconds,
+            "peak_rss_mb": round(peak_memory(), 1),
+            "settings": {
+                name: value
+                for name, value in vars(args).items()
+                if isinstance(value, str | int | float | list | None) and name not in _UNTOLD
+            },
+            "version": __version__,
+        }
+        write_json(args.json, record)
+
+
+# how a verb tells what it does is nothing that it does
+_UNTOLD = ("quiet", "verbose")
 
 
 def write_json(path: Path, content: Any) -> None:

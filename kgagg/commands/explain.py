@@ -23,12 +23,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     parser.add_argument("head", metavar="HEAD")
     parser.add_argument("relation", metavar="RELATION")
     parser.add_argument("tail", metavar="TAIL")
-    parser.add_argument(
-        "--strategy",
-        default="noisy-or-top-5",
-        metavar="NAME",
-        help="as of `kgagg evaluate` (default: %(default)s)",
-    )
+    _options.add_strategy(parser)
     parser.add_argument(
         "--rules-shown",
         type=_options.count,

@@ -20,12 +20,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     )
     _options.add_inputs(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
-    parser.add_argument(
-        "--strategy",
-        default="noisy-or-top-5",
-        metavar="NAME",
-        help="as of `kgagg evaluate` (default: %(default)s)",
-    )
+    _options.add_strategy(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--queries",
@@ -70,8 +65,8 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.aggregation.tuning import TOP_H
     from kgagg.answering import (
         ASKED,
-        FORMS,
         answer,
+        form_of,
         heads_of,
         make_queries,
         rank_triples,
@@ -84,8 +79,7 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.rankings import write_rankings
     from kgagg.timing import Stopwatch
 
-    ending = next((form for form in FORMS if f".{form}" in args.out.suffixes), "anyburl")
-    form = args.format or ending
+    form = args.format or form_of(args.out, "anyburl")
     engine = _options.open_engine(args, Stopwatch())
     graph = engine.graph
     if args.queries:

@@ -1,0 +1,129 @@
+"""``kgagg predict``: the best new facts of a graph."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgagg.commands import _options
+
+if TYPE_CHECKING:
+    from kgagg.aggregation import Strategy
+    from kgagg.calibrating import Calibration, Reliability
+    from kgagg.engine.apply import Engine
+
+
+def add_parser(verbs: Any) -> argparse.ArgumentParser:
+    """Add the parser of this verb."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        "predict",
+        help="complete the graph: the best new facts",
+        description="Ask for all heads and tails of relations, and print the facts with the "
+        "greatest values that are in no split: what the strategy says, the probability that this "
+        "stands for (calibrated on valid), how many rules predict the fact, and the best of them.",
+        epilog="example: kgagg predict umls rules.txt --relations affects,treats --top 20",
+    )
+    _options.add_inputs(parser)
+    parser.add_argument(
+        "--relations", metavar="A,B,...", help="ask for these (default: all relations)"
+    )
+    parser.add_argument(
+        "--top",
+        type=_options.count,
+        default=1000,
+        metavar="N",
+        help="facts; 0: all (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--min-value", type=float, default=float("-inf"), metavar="V", help="only facts from V on"
+    )
+    _options.add_strategy(parser)
+    parser.add_argument("--out", type=Path, metavar="FILE", help="default: print")
+    parser.add_argument(
+        "--format",
+        metavar="NAME",
+        help="tsv, jsonl or parquet; by default by the ending of FILE, and tsv for another one",
+    )
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE.svg|png",
+        help="draw how often answers on test are right, beside the probability said",
+    )
+    _options.add_top_x(parser)
+    _options.add_top_h(parser)
+    _options.add_json(parser)
+    _options.add_meaning(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> None:
+    """Load, calibrate, predict, write."""
+    from kgagg.aggregation.tuning import TOP_H
+    from kgagg.answering import expect_form, form_of
+    from kgagg.calibrating import Calibration, answered
+    from kgagg.errors import InputError
+    from kgagg.evaluating import ready_strategy
+    from kgagg.predicting import chosen_relations, lines, predict, write_predictions
+    from kgagg.timing import Stopwatch
+
+    form = args.format or form_of(args.out or "", "tsv")
+    expect_form(form)
+    if form == "parquet" and not args.out:
+        raise InputError("format parquet is for files: expected --out FILE")
+    watch = Stopwatch()
+    engine = _options.open_engine(args, watch)
+    graph = engine.graph
+    relations = chosen_relations(graph, args.relations and args.relations.split(","))
+    options = _options.running(args)
+    with watch.stage("tune"):
+        strategy = ready_strategy(engine, args.strategy, h=args.top_h or TOP_H, **options)
+    calibration = None
+    if len(graph.valid):
+        with watch.stage("calibrate"):
+            calibration = Calibration.fit(answered(engine, strategy, "valid", **options))
+    curves: dict[str, Reliability] = {}
+    if calibration and (args.plot or args.json):
+        with watch.stage("check"):
+            curves = _check(engine, strategy, calibration, options)
+    with watch.stage("predict"):
+        found = predict(
+            engine,
+            strategy,
+            relations,
+            top=args.top,
+            least=args.min_value,
+            calibration=calibration,
+            **options,
+        )
+    if args.out:
+        write_predictions(args.out, found, form)
+    else:
+        sys.stdout.writelines(lines(found, form))
+    if args.plot:
+        from kgagg.report.reliability import draw
+
+        draw(curves, args.plot)
+    _options.write_record(
+        args,
+        watch,
+        facts=len(found),
+        strategy=strategy.name,
+        reliability={name: curve.to_json() for name, curve in curves.items()},
+    )
+
+
+def _check(
+    engine: Engine, strategy: Strategy, calibration: Calibration, options: dict[str, Any]
+) -> dict[str, Reliability]:
+    """Compare probabilities, and values if they could be some, with test (valid if it is empty)."""
+    from kgagg.calibrating import Reliability, answered
+
+    split = "test" if len(engine.graph.test) else "valid"
+    counts = answered(engine, strategy, split, **options)
+    curves = {"calibrated": Reliability.of(split, calibration(counts.value), counts)}
+    if len(counts.value) and counts.value[0] >= 0 and counts.value[-1] <= 1:
+        curves["value"] = Reliability.of(split, counts.value, counts)
+    return curves
