@@ -53,7 +53,7 @@ lock: setup
 	$(BIN)/pip install $(PIP) pip-tools
 	CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe \
 	  --strip-extras --no-annotate --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
-	  --extra workflow --extra dev --output-file envs/requirements.lock pyproject.toml
+	  --extra workflow --extra docs --extra dev --output-file envs/requirements.lock pyproject.toml
 
 clean:
 	rm -rf .venv .snakemake results/demo build *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -14,8 +14,8 @@ from kgagg.errors import Failed, InputError
 # Each module has `add_parser(verbs)`, which imports nothing heavy, and `run(args)`.
 VERBS = (
     *("fetch", "stats", "mine", "rules"),
-    *("evaluate", "rank", "predict", "explain", "apply", "gather", "aggregate", "tune", "fit"),
-    *("time", "report", "compile", "doctor"),
+    *("evaluate", "rank", "predict", "explain", "apply", "gather", "tune", "fit", "aggregate"),
+    *("time", "report", "compile", "completion", "doctor"),
 )
 
 
