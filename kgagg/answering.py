@@ -77,8 +77,15 @@ def make_queries(asked: np.ndarray) -> Queries:
     )
 
 
-def heads_of(graph: Graph, relation: str) -> np.ndarray:
-    """Return what asks for the tails of all heads of a relation in train: int32[n, 3].
+def missing(graph: Graph, relation: str, ask: str = "tails") -> np.ndarray:
+    """Return what asks for the missing facts of a relation: int32[n, 3].
+
+    Parameters
+    ----------
+    graph : Graph
+    relation : str
+    ask : str
+        ``"tails"`` of all its heads in train, ``"heads"`` of all its tails, or ``"both"``.
 
     Raises
     ------
@@ -86,8 +93,15 @@ def heads_of(graph: Graph, relation: str) -> np.ndarray:
         If there is no such relation.
     """
     number = graph.relations.require(relation, "relation")
-    heads = np.unique(graph.train[graph.train[:, 1] == number, 0])
-    return np.stack([heads, np.full_like(heads, number), np.full_like(heads, ASKED)], axis=1)
+    facts = graph.train[graph.train[:, 1] == number]
+    asked = []
+    for given, column in (("heads", 0), ("tails", 2)):
+        if ask != given:
+            entities = np.unique(facts[:, column])
+            rows = np.full((len(entities), 3), ASKED, np.int32)
+            rows[:, 1], rows[:, column] = number, entities
+            asked.append(rows)
+    return np.concatenate(asked)
 
 
 def answer(

@@ -84,13 +84,21 @@ def test_known_facts_are_left_out_or_shown(engine: Engine) -> None:
     assert np.array_equal(all_facts(engine.graph).contains(facts), found.known)
 
 
-def test_all_tails_of_a_relation(world: Path, engine: Engine, tmp_path: Path) -> None:
-    out = tmp_path / "answers.tsv.gz"
-    assert call(world, out, "--relation", "r0") == 0
+@pytest.mark.parametrize("ask", ["tails", "heads", "both"])
+def test_all_that_is_missing_of_a_relation(
+    world: Path, engine: Engine, tmp_path: Path, ask: str
+) -> None:
+    out, record = tmp_path / "answers.tsv.gz", tmp_path / "record.json"
+    options = ["--relation", "r0", "--ask", ask, "--top-k", "0", "--json", str(record)]
+    assert call(world, out, *options) == 0
     table = pd.read_csv(out, sep="\t")
     assert set(table["relation"]) == {"r0"}
-    assert set(table["asked"]) == {"tail"}
     assert not table["known"].any()
+    facts = engine.graph.train[engine.graph.train[:, 1] == engine.graph.relations.id("r0")]
+    given = {"tails": {0}, "heads": {2}, "both": {0, 2}}[ask]
+    assert set(table["asked"]) == {("tail", "", "head")[column] for column in given}
+    queries = sum(len(np.unique(facts[:, column])) for column in given)
+    assert json.loads(record.read_text())["queries"] == queries
     assert call(world, out, "--relation", "r9") == 2
 
 

@@ -175,22 +175,18 @@ def write_record(args: argparse.Namespace, watch: Stopwatch, **facts: Any) -> No
             **facts,
             "seconds": seconds,
             "peak_rss_mb": round(peak_memory(), 1),
-            "settings": {
-                name: value
-                for name, value in vars(args).items()
-                if isinstance(value, str | int | float | list | None) and name not in _UNTOLD
-            },
+            "settings": {name: value for name, value in vars(args).items() if name not in _UNTOLD},
             "version": __version__,
         }
         write_json(args.json, record)
 
 
-# how a verb tells what it does is nothing that it does
-_UNTOLD = ("quiet", "verbose")
+# how a verb is found, and how it tells what it does, is nothing that it does
+_UNTOLD = ("verb", "run", "json", "quiet", "verbose")
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write `content` as JSON for people and programs."""
+    """Write `content` as JSON for people and programs, paths as text."""
     with writing(path) as file:
-        json.dump(content, file, indent=2, ensure_ascii=False)
+        json.dump(content, file, indent=2, ensure_ascii=False, default=str)
         file.write("\n")

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from kgagg.commands import _options
+
 
 def add_parser(verbs: Any) -> argparse.ArgumentParser:
     """Add the parser of this verb."""
@@ -19,7 +21,9 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         "--tuned tuned.json --ranks ranks.parquet",
     )
     parser.add_argument("firings", type=Path, metavar="FILE.parquet", help="from `kgagg apply`")
-    parser.add_argument("--ranks", type=Path, required=True, metavar="FILE.parquet")
+    parser.add_argument(
+        "--ranks", type=Path, required=True, metavar="FILE.parquet", help="where to write"
+    )
     parser.add_argument(
         "--strategies", default="", metavar="A,B,...", help="max, noisy-or-top-5, ..."
     )
@@ -39,6 +43,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         metavar="FILE.kgagg",
         help="a strategy that was fitted by `kgagg fit`; can be given several times",
     )
+    _options.add_json(parser)
     return parser
 
 
@@ -50,7 +55,9 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.aggregation.tuning import Tuned
     from kgagg.engine.parquet import FiringsFile
     from kgagg.errors import InputError
+    from kgagg.timing import Stopwatch
 
+    watch = Stopwatch()
     names = args.strategies.split(",") if args.strategies else []
     strategies = [strategy(name) for name in dict.fromkeys(names)]
     if args.tuned or args.fitted:
@@ -59,4 +66,5 @@ def run(args: argparse.Namespace) -> None:
         strategies += [load(path, file.settings["rules"]) for path in args.fitted]
     if not strategies:
         raise InputError("nothing to rank by, expected --strategies, --tuned or --fitted")
-    rank_file(args.firings, strategies).write(args.ranks)
+    rank_file(args.firings, strategies, watch=watch).write(args.ranks)
+    _options.write_record(args, watch, strategies=[one.name for one in strategies])

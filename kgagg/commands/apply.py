@@ -17,10 +17,12 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         description="Apply rules to all queries of a split, and write a row for each query and "
         "candidate: the best rules that predict it, their number, and what sums up all of them. "
         "`kgagg aggregate` ranks from this file, as often as one likes.",
-        epilog="example: kgagg apply wnrr rules.txt --split valid --out valid.parquet",
+        epilog="example: kgagg apply umls rules.txt --split valid --out valid.parquet",
     )
     _options.add_inputs(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.parquet")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE.parquet", help="where to write"
+    )
     parser.add_argument(
         "--split", default="test", choices=("test", "valid"), help="default: %(default)s"
     )
@@ -39,6 +41,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         metavar="I/N",
         help="only the I-th of N parts of the queries (from 1)",
     )
+    _options.add_json(parser)
     _options.add_meaning(parser)
     return parser
 
@@ -57,7 +60,8 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.engine.parquet import write_firings
     from kgagg.timing import Stopwatch
 
-    engine = _options.open_engine(args, Stopwatch())
+    watch = Stopwatch()
+    engine = _options.open_engine(args, watch)
     graph = engine.graph
     queries = Queries.from_triples(graph.split(args.split))
     number, parts = args.part
@@ -77,4 +81,6 @@ def run(args: argparse.Namespace) -> None:
         "rules": engine.rules.digest,
         "part": [start, len(queries)],
     }
-    write_firings(args.out, chunks, graph.entities, graph.relations, settings)
+    with watch.stage("apply"):
+        write_firings(args.out, chunks, graph.entities, graph.relations, settings)
+    _options.write_record(args, watch, queries=stop - start)

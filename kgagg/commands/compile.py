@@ -17,6 +17,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         help="compile all kernels into the cache",
         description="Take a tiny graph through all stages, so that every kernel is in the cache. "
         "Processes that start side by side would otherwise each compile their own.",
+        epilog="example: kgagg compile",
     )
     return parser
 

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+from kgagg.commands import _options
 
 
 def add_parser(verbs: Any) -> argparse.ArgumentParser:
-    """Add the verb, which has no options."""
+    """Add the parser of this verb."""
     parser: argparse.ArgumentParser = verbs.add_parser(
-        "doctor", help="tell what is there, what is missing and how to get it"
+        "doctor",
+        help="tell what is there, what is missing and how to get it",
+        description="Tell which packages, processors, memory, caches, Java, jars and datasets "
+        "there are, what is missing and how to get it.",
+        epilog="example: kgagg doctor",
     )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all of it here")
     return parser
 
 
 def run(args: argparse.Namespace) -> None:
     """Print a section for each thing that kgagg needs."""
+    found = {}
     for title, section in (
         ("packages", _packages()),
         ("machine", _machine()),
@@ -25,9 +34,10 @@ def run(args: argparse.Namespace) -> None:
         ("jars", _jars()),
         ("datasets", _datasets()),
     ):
-        print(title)
-        for line in section:
-            print(f"  {line}")
+        found[title] = list(section)
+        print("\n  ".join([title, *found[title]]))
+    if args.json:
+        _options.write_json(args.json, found)
 
 
 def _packages() -> Iterator[str]:
@@ -40,7 +50,7 @@ def _packages() -> Iterator[str]:
     for requirement in metadata.requires("kgagg") or ():
         wanted, _, marker = (part.strip() for part in requirement.partition(";"))
         extra = re.search(r"extra == ['\"](\w+)['\"]", marker)
-        if extra and extra[1] == "dev":
+        if extra and extra[1] in ("dev", "docs"):
             continue
         name = re.match(r"[\w.-]+", wanted)
         assert name is not None

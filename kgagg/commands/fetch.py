@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from kgagg.commands import _options
 
 
 def add_parser(verbs: Any) -> argparse.ArgumentParser:
@@ -14,7 +17,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         help="fetch datasets and jars, verified by content",
         description="Fetch registered datasets and the miners' jars into the cache, verified by "
         "content, and print where each is; or, with --digest, any file of known content.",
-        epilog="example: kgagg fetch wnrr anyburl-23-1",
+        epilog="example: kgagg fetch umls nations",
     )
     parser.add_argument(
         "names", nargs="+", metavar="NAME", help="a dataset or jar; with --digest a URL or a path"
@@ -37,22 +40,37 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--offline", action="store_true", help="use the cache and the mirror only (KGAGG_OFFLINE=1)"
     )
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the path of each name here"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     return parser
 
 
 def run(args: argparse.Namespace) -> None:
-    """Fetch everything; a wrong name is told before anything is fetched."""
-    from kgagg import datasets
+    """Fetch everything, and tell where it is."""
     from kgagg.errors import InputError
-    from kgagg.mining.jars import JARS
 
     options = {"mirror": args.mirror, "offline": args.offline, "quiet": args.quiet}
     if args.digest:
         if len(args.names) > 1:
             raise InputError("--digest is of one file, expected one NAME")
-        print(f"{args.names[0]}\t{_fetch_file(args.names[0], args, options)}")
-        return
+        places = iter([(args.names[0], _fetch_file(args.names[0], args, options))])
+    else:
+        places = _fetch_named(args, options)
+    found = {}
+    for name, path in places:
+        print(f"{name}\t{path}", flush=True)
+        found[name] = str(path)
+    if args.json:
+        _options.write_json(args.json, found)
+
+
+def _fetch_named(args: argparse.Namespace, options: dict[str, Any]) -> Iterator[tuple[str, Path]]:
+    """Fetch datasets and jars; a wrong name is told before anything is fetched."""
+    from kgagg import datasets
+    from kgagg.mining.jars import JARS
+
     wanted = {name: None if name in JARS else datasets.find(name) for name in args.names}
     for name, dataset in wanted.items():
         if dataset is None:
@@ -61,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
             path = datasets.fetch(dataset, **options)
             if args.to:
                 path = datasets.copy(dataset, path, args.to)
-        print(f"{name}\t{path}", flush=True)
+        yield name, path
 
 
 def _fetch_file(source: str, args: argparse.Namespace, options: dict[str, Any]) -> Path:

@@ -14,9 +14,14 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         help="put the parts of `kgagg apply --part` together",
         description="Put the parts that `kgagg apply --part` wrote together, in any order: the "
         "file is the one that `kgagg apply` writes without --part, byte for byte.",
+        epilog="example: kgagg apply umls rules.txt --part 1/2 --out 1.parquet && kgagg apply umls "
+        "rules.txt --part 2/2 --out 2.parquet && kgagg gather 1.parquet 2.parquet --out "
+        "test.parquet",
     )
     parser.add_argument("parts", nargs="+", type=Path, metavar="PART.parquet")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.parquet")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE.parquet", help="where to write"
+    )
     return parser
 
 

@@ -30,7 +30,11 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _add_anyburl(miners: Any) -> None:
-    parser = miners.add_parser("anyburl", help="AnyBURL (Java)")
+    parser = miners.add_parser(
+        "anyburl",
+        help="AnyBURL (Java)",
+        epilog="example: kgagg mine anyburl umls --out anyburl.txt --seconds 10",
+    )
     _add_common(parser, "anyburl-23-1")
     length = parser.add_mutually_exclusive_group()
     length.add_argument(
@@ -62,7 +66,11 @@ def _add_anyburl(miners: Any) -> None:
 
 
 def _add_amie(miners: Any) -> None:
-    parser = miners.add_parser("amie", help="AMIE3 (Java)")
+    parser = miners.add_parser(
+        "amie",
+        help="AMIE3 (Java)",
+        epilog="example: kgagg mine amie umls --out amie.txt --preset paper-a",
+    )
     _add_common(parser, "amie-3.0")
     options = parser.add_mutually_exclusive_group()
     options.add_argument(
@@ -78,7 +86,11 @@ def _add_amie(miners: Any) -> None:
 
 
 def _add_native(miners: Any) -> None:
-    parser = miners.add_parser("native", help="our own (no Java)")
+    parser = miners.add_parser(
+        "native",
+        help="our own (no Java)",
+        epilog="example: kgagg mine native umls --out rules.txt --max-length-cyclic 2",
+    )
     _add_files(parser)
     parser.add_argument(
         "--seconds", type=float, metavar="S", help="stop after this time, with what is found"
@@ -105,7 +117,7 @@ def _add_native(miners: Any) -> None:
         help="count at most N cyclic bodies of length 3, best first, and a sixth of it for each "
         "further step (10000; 0: all)",
     )
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     parser.set_defaults(mine=_native)
 
 
@@ -137,7 +149,7 @@ def _add_common(parser: argparse.ArgumentParser, jar: str) -> None:
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="mine N times and report the spread"
     )
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
 def _numbers(text: str) -> list[int]:

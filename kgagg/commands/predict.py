@@ -37,7 +37,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         help="facts; 0: all (default: %(default)s)",
     )
     parser.add_argument(
-        "--min-value", type=float, default=float("-inf"), metavar="V", help="only facts from V on"
+        "--min-value", type=float, metavar="V", help="only facts with at least this value"
     )
     _options.add_strategy(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: print")
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> None:
             strategy,
             relations,
             top=args.top,
-            least=args.min_value,
+            least=float("-inf") if args.min_value is None else args.min_value,
             calibration=calibration,
             **options,
         )

@@ -16,10 +16,10 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         help="the best answers to queries",
         description="Apply rules to queries, and write the best answers by a strategy. Facts of "
         "the graph, of whatever split, are left out.",
-        epilog="example: kgagg rank wnrr rules.txt --strategy noisy-or-top-5 --out ranking.txt",
+        epilog="example: kgagg rank umls rules.txt --relation affects --out answers.tsv",
     )
     _options.add_inputs(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the answers")
     _options.add_strategy(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
@@ -32,13 +32,20 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     which.add_argument(
         "--relation",
         metavar="NAME",
-        help="ask for the tails of all heads of this relation in train",
+        help="ask for what is missing of this relation: the tails of all its heads in train",
     )
     which.add_argument(
         "--split",
         default="test",
         choices=("test", "valid", "train"),
         help="ask for the heads and tails of its triples (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--ask",
+        default="tails",
+        choices=("tails", "heads", "both"),
+        help="with --relation: the tails of its heads, the heads of its tails, or both (default: "
+        "%(default)s)",
     )
     parser.add_argument(
         "--top-k",
@@ -56,6 +63,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     parser.add_argument("--show-known", action="store_true", help="do not leave out known facts")
     _options.add_top_x(parser)
     _options.add_top_h(parser)
+    _options.add_json(parser)
     _options.add_meaning(parser)
     return parser
 
@@ -67,8 +75,8 @@ def run(args: argparse.Namespace) -> None:
         ASKED,
         answer,
         form_of,
-        heads_of,
         make_queries,
+        missing,
         rank_triples,
         read_queries,
         write_answers,
@@ -80,25 +88,29 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.timing import Stopwatch
 
     form = args.format or form_of(args.out, "anyburl")
-    engine = _options.open_engine(args, Stopwatch())
+    watch = Stopwatch()
+    engine = _options.open_engine(args, watch)
     graph = engine.graph
     if args.queries:
         triples = read_queries(args.queries, graph)
         queries = make_queries(triples)
     elif args.relation:
-        triples = heads_of(graph, args.relation)
+        triples = missing(graph, args.relation, args.ask)
         queries = make_queries(triples)
     else:
         triples = graph.split(args.split)
         queries = Queries.from_triples(triples)
     options = _options.running(args)
-    strategy = ready_strategy(engine, args.strategy, h=args.top_h or TOP_H, **options)
+    with watch.stage("tune"):
+        strategy = ready_strategy(engine, args.strategy, h=args.top_h or TOP_H, **options)
     options["top_k"] = args.top_k
-    if form == "anyburl":
-        if (triples == ASKED).any():
-            raise InputError("format anyburl lists heads and tails: expected triples, no `?`")
-        rankings = rank_triples(engine, triples, strategy, **options)
-        write_rankings(args.out, rankings, graph.entities, graph.relations)
-        return
-    answers = answer(engine, queries, strategy, show_known=args.show_known, **options)
-    write_answers(args.out, answers, graph, form)
+    if form == "anyburl" and (triples == ASKED).any():
+        raise InputError("format anyburl lists heads and tails: expected triples, no `?`")
+    with watch.stage("answer"):
+        if form == "anyburl":
+            rankings = rank_triples(engine, triples, strategy, **options)
+            write_rankings(args.out, rankings, graph.entities, graph.relations)
+        else:
+            answers = answer(engine, queries, strategy, show_known=args.show_known, **options)
+            write_answers(args.out, answers, graph, form)
+    _options.write_record(args, watch, queries=len(queries), strategy=strategy.name)

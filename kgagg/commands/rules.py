@@ -17,6 +17,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         help="count, check and convert rules",
         description="Read rules of AnyBURL, PyClause or AMIE 3 (plain or compressed; several files "
         "are merged, each rule once), or a binary rule set; say what cannot be used and why.",
+        epilog="example: kgagg rules rules.txt --stats --to rules.kgagg",
     )
     parser.add_argument("rules", nargs="+", metavar="RULES", help="rule files")
     parser.add_argument(

@@ -16,6 +16,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         help="time strategies, each alone",
         description="Evaluate the test split by each strategy alone, several times; write median "
         "and range of the seconds of each stage.",
+        epilog="example: kgagg time umls rules.txt --strategies max,noisy-or --json times.json",
     )
     parser.add_argument("data", metavar="DATA", help="a folder or a registered dataset")
     parser.add_argument("rules", metavar="RULES", help="a rule file or binary rule set")

@@ -20,7 +20,9 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         epilog="example: kgagg tune valid.parquet --out tuned.json --top-h 1,4,5,all",
     )
     parser.add_argument("firings", type=Path, metavar="FILE.parquet", help="from `kgagg apply`")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.json")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE.json", help="where to write"
+    )
     _options.add_top_h(parser)
     return parser
 
