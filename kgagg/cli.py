@@ -13,6 +13,7 @@ from kgagg.errors import Failed, InputError
 
 # Each module has `add_parser(verbs)`, which imports nothing heavy, and `run(args)`.
 VERBS = (
+    "demo",
     *("fetch", "stats", "mine", "rules"),
     *("evaluate", "rank", "predict", "explain", "apply", "gather", "tune", "fit", "aggregate"),
     *("time", "report", "compile", "completion", "doctor"),

@@ -1,0 +1,56 @@
+"""``kgagg demo``: from nothing to an explained prediction in half a minute."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_parser(verbs: Any) -> argparse.ArgumentParser:
+    """Add the parser of this verb."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        "demo",
+        help="see it work on a small graph",
+        description="Fetch a small graph (nations), mine rules from it, evaluate strategies, "
+        "predict new facts and explain the best of them. Each step is a call of kgagg, which is "
+        "shown.",
+        epilog="example: kgagg demo --out demo",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("kgagg-demo"),
+        metavar="FOLDER",
+        help="where to write (default: %(default)s)",
+    )
+    return parser
+
+
+def run(args: argparse.Namespace) -> None:
+    """Take each step."""
+    import shlex
+
+    from kgagg.cli import main
+    from kgagg.errors import Failed
+    from kgagg.progress import span
+    from kgagg.timing import Stopwatch
+
+    watch = Stopwatch()
+    rules, facts, page = (str(args.out / name) for name in ("rules.txt", "new.tsv", "why.html"))
+
+    def step(*call: str) -> None:
+        print(f"\n$ kgagg {shlex.join(call)}", flush=True)
+        if code := main(call):
+            raise Failed(f"kgagg {shlex.join(call)}: ended with code {code}")
+
+    step("fetch", "nations")
+    # short rules are enough to show what rules are good for, and quick
+    step("mine", "native", "nations", "--out", rules, "--max-length-cyclic", "1")
+    step("evaluate", "nations", rules)
+    step("predict", "nations", rules, "--top", "10", "--out", facts)
+    table = Path(facts).read_text(encoding="utf-8")
+    print(table, end="")
+    head, relation, tail, *_ = table.splitlines()[1].split("\t")
+    step("explain", "nations", rules, head, relation, tail, "--rules-shown", "3", "--html", page)
+    print(f"\nIt took {span(watch.total())}. Open {page} in a browser.")
