@@ -13,7 +13,6 @@ import numpy as np
 
 from kgagg.aggregation import Strategy, _kernels, score
 from kgagg.aggregation.ranking import rank_targets
-from kgagg.aggregation.tuning import Tuned
 from kgagg.answering import all_facts, make_queries
 from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Firings
@@ -202,12 +201,15 @@ class Reason:
         Its rank in the rule set.
     share : float
         What it adds to the score, as a share of all.
+    group : str
+        The group of rules to which it belongs for the strategy, "" if there is none.
     groundings : list of tuples of (head, relation, tail)
         Some of the ways in which it fires.
     """
 
     rule: int
     share: float
+    group: str
     groundings: list[tuple[Fact, ...]]
 
 
@@ -316,6 +318,7 @@ class Explanation:
                 "predicted": int(rules.predicted[one.rule]),
                 "correct": int(rules.correct[one.rule]),
                 "share": one.share,
+                "group": one.group,
                 "groundings": [[named(fact) for fact in way] for way in one.groundings],
             }
 
@@ -400,10 +403,7 @@ def explain(
     (firings,) = engine.apply(make_queries(triple), all_facts(graph), top_x=0, best=0, threads=1)
     standings = []
     for direction in range(2):
-        chosen = strategy
-        if isinstance(strategy, Tuned):
-            chosen = strategy.choice(fact[1], direction)
-        part = firings.part(direction, direction + 1)
+        part, chosen = firings.part(direction, direction + 1), strategy.choice(fact[1], direction)
         standings.append(_standing(engine, fact, direction, part, chosen, top, ways))
     size = len(graph.entities), len(graph.relations)
     splits = (
@@ -438,11 +438,12 @@ def _standing(
         count = len(rules)
         parts = strategy.contributions(rules, firings.confidence)
         shares = parts / parts.sum() if np.isfinite(parts).all() and parts.sum() else parts * 0
-        for rule, share in list(zip(rules.tolist(), shares.tolist(), strict=True))[: top or None]:
+        listed = zip(rules.tolist(), shares.tolist(), strategy.groups(rules), strict=True)
+        for rule, share, group in itertools.islice(listed, top or None):
             every = groundings(
                 engine.graph, engine.rules, rule, head, tail, engine.semantics, direction
             )
-            reasons.append(Reason(rule, share, list(itertools.islice(every, ways or None))))
+            reasons.append(Reason(rule, share, group, list(itertools.islice(every, ways or None))))
     needed = []
     if pessimistic != 1:
         found = _needed(engine, fact, direction, firings, first, strategy)

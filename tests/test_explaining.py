@@ -21,6 +21,8 @@ from kgagg.explaining import explain, find_fact, groundings
 from kgagg.graph import Graph
 from kgagg.rules import Confidence, RuleSet
 
+EVERY = ["max", "max+", "noisy-or-top-2", "mean", "noisy-or-top-h*", "safran", "sparse", "learned"]
+
 
 @pytest.fixture
 def engine(world: Path) -> Engine:
@@ -53,7 +55,7 @@ def test_a_rule_has_a_grounding_if_and_only_if_it_predicts_the_fact(case: Case) 
                     assert all(len(way) == len(rule.body) for way in found)
 
 
-@pytest.mark.parametrize("name", ["max", "max+", "noisy-or-top-2", "mean", "noisy-or-top-h*"])
+@pytest.mark.parametrize("name", EVERY)
 def test_ranks_are_those_of_the_evaluation(engine: Engine, name: str) -> None:
     chosen = ready_strategy(engine, name, h=[1, 2, 3], top_x=0)
     ranks = rank_split(engine, "test", [chosen], top_x=0)

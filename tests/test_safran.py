@@ -32,7 +32,11 @@ def test_the_best_of_a_cluster_counts() -> None:
     assert 1 - np.exp(-one.contributions(np.arange(3), firings.confidence)) == pytest.approx(
         [0.6, 0.0, 0.2]
     )
+    assert one.groups(np.arange(3)) == ["cluster 1", "cluster 1", "cluster 2"]
+    assert one.choice(0, 1).groups(np.arange(3)) == ["cluster 1", "cluster 2", "cluster 3"]
+    assert one.value(firings, one.score(firings)) == pytest.approx([0.68, 0.6])
     every = Safran(cluster, np.ones(SLOTS, np.bool_), {})
+    assert every.choice(0, 1).name == "max+"
     assert np.array_equal(every.score(firings), -firings.level)
 
 
@@ -103,7 +107,7 @@ def test_the_fit_is_what_it_says_and_depends_on_neither_threads_nor_test(tmp_pat
         for name, array in models[0].arrays().items():
             assert np.array_equal(array, other.arrays()[name]), name
     report = models[0].report
-    assert report["mrr"] >= max(report["max+"], *report["grid"]) - 1e-9
+    assert report["mrr"] >= max(report["max+"], *dict(report["curve"]).values()) - 1e-9
     # relations without valid facts have a choice, too
     assert len(report["chosen"]) == 2 * len(engine.graph.relations)
     models[0].save(tmp_path / "model", engine.rules)

@@ -43,6 +43,7 @@ def test_the_greatest_share_of_each_dimension_counts() -> None:
     assert strategy.value(firings, scores)[0] == pytest.approx(0.724, abs=1e-6)
     shares = strategy.contributions(np.arange(2), firings.confidence)
     assert shares.sum() == pytest.approx(scores[0], abs=1e-6)
+    assert strategy.groups(np.arange(2)) == ["dimension 1", "dimension 2"]
 
 
 def test_scores_are_the_formula(firings: Firings) -> None:
@@ -108,7 +109,7 @@ def test_training_that_was_stopped_goes_on_to_the_same_end(
     whole = Sparse.fit(engine, valid, **options)
     with monkeypatch.context() as patch:
         patch.setattr(module, "EPOCHS", 4)
-        Sparse.fit(engine, valid, **options, resume=tmp_path / "state")
-    rest = Sparse.fit(engine, valid, **options, resume=tmp_path / "state")
+        Sparse.fit(engine, valid, **options, state=tmp_path / "state")
+    rest = Sparse.fit(engine, valid, **options, state=tmp_path / "state")
     assert rest.report == whole.report
     assert np.array_equal(rest.weight, whole.weight)

@@ -89,19 +89,21 @@ def train(
         longest = max(longest, query_ptr[query + 1] - query_ptr[query])
     value, pull, push = np.empty((3, longest))
     is_target = np.empty(longest, np.bool_)
-    best = np.empty((longest, dimensions), np.int64)
+    best, greatest = np.empty((longest, dimensions), np.int64), np.empty(dimensions)
     for query in order:
         first, last = query_ptr[query], query_ptr[query + 1]
         for row in range(first, last):
             i = row - first
             value[i], pull[i], is_target[i] = 0.0, 0.0, False
+            greatest[:] = -1.0
+            for j in range(rule_ptr[row], min(rule_ptr[row + 1], rule_ptr[row] + depth)):
+                rule = rules[j]
+                for k in range(dimensions):
+                    now = confidence[rule] * weight[rule, k]
+                    if now > greatest[k]:
+                        greatest[k], best[i, k] = now, rule
             for k in range(dimensions):
-                greatest = -1.0
-                for j in range(rule_ptr[row], min(rule_ptr[row + 1], rule_ptr[row] + depth)):
-                    now = confidence[rules[j]] * weight[rules[j], k]
-                    if now > greatest:
-                        greatest, best[i, k] = now, rules[j]
-                value[i] -= np.log1p(-greatest)
+                value[i] -= np.log1p(-greatest[k])
             for t in range(target_ptr[query], target_ptr[query + 1]):
                 if candidate[row] == target[t]:
                     is_target[i] = True

@@ -31,7 +31,8 @@ class Fitted(Strategy):
     keeps : int
         How many of the best rules of a candidate fitting reads; 0 means all of them.
     report : dict
-        What to tell people about the fit, as what JSON can hold.
+        What to tell people about the fit, as what JSON can hold. ``curve`` has the MRR on valid
+        at points ``along`` something: ``epochs``, or a ``threshold``.
     """
 
     keeps: ClassVar[int] = 0
@@ -40,9 +41,16 @@ class Fitted(Strategy):
     @classmethod
     @abstractmethod
     def fit(
-        cls, engine: Engine, valid: Firings, *, seed: int, threads: int | None, quiet: bool
+        cls,
+        engine: Engine,
+        valid: Firings,
+        *,
+        seed: int,
+        threads: int | None,
+        quiet: bool,
+        state: Path | None = None,
     ) -> Self:
-        """Fit to the firings of the valid split."""
+        """Fit to the firings of the valid split; see `fit` for the other parameters."""
 
     @abstractmethod
     def arrays(self) -> Mapping[str, np.ndarray]:
@@ -102,6 +110,7 @@ def fit(
     threads: int | None = None,
     memory: int | None = None,
     quiet: bool = True,
+    state: Path | None = None,
 ) -> Fitted:
     """Apply the rules to the valid split, and fit a strategy to that.
 
@@ -114,6 +123,9 @@ def fit(
         See `Engine.apply`.
     seed : int
         The result is the same for the same seed, whatever the number of threads.
+    state : Path, optional
+        Where a strategy that takes long keeps how far it has come: if the file is there and of the
+        same data, rules and seed, it goes on from there, to the same end.
 
     Raises
     ------
@@ -134,7 +146,7 @@ def fit(
         quiet=quiet,
     )
     valid = Firings.concatenate(list(chunks))
-    return kind.fit(engine, valid, seed=seed, threads=threads, quiet=quiet)
+    return kind.fit(engine, valid, seed=seed, threads=threads, quiet=quiet, state=state)
 
 
 def load(path: str | os.PathLike[str], rules: str) -> Fitted:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -119,7 +120,14 @@ class Learned(Fitted):
 
     @classmethod
     def fit(
-        cls, engine: Engine, valid: Firings, *, seed: int, threads: int | None, quiet: bool
+        cls,
+        engine: Engine,
+        valid: Firings,
+        *,
+        seed: int,
+        threads: int | None,
+        quiet: bool,
+        state: Path | None = None,
     ) -> Self:
         """Choose the number of epochs on triples that are left out, then learn from all."""
         key, bin = _degrees(engine.graph)
@@ -143,7 +151,12 @@ class Learned(Fitted):
                 curve = np.sum(list(pool.map(held_out, range(FOLDS))), axis=0) / len(fold)
         epochs = int(np.argmax(np.round(curve, 9)))
         *_, (factor, bias) = lesson.epochs(np.ones(len(fold), np.bool_), epochs, seed)
-        report = {"epochs": epochs, "mrr left out": curve.tolist(), "scale": lesson.scale}
+        report = {
+            "along": "epochs",
+            "curve": [[epoch, mrr] for epoch, mrr in enumerate(curve.tolist())],
+            "epochs": epochs,
+            "scale": lesson.scale,
+        }
         return cls(factor, bias, key, bin, entities, report)
 
 

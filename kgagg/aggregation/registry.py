@@ -49,6 +49,20 @@ class Strategy(ABC):
         """
         return np.where(np.arange(len(rules)) == 0, confidence[rules], 0.0)
 
+    def groups(self, rules: np.ndarray) -> list[str]:
+        """Return what to call the group of rules to which each belongs; by default there is none.
+
+        Parameters
+        ----------
+        rules : int32[n]
+            All rules of one candidate, ascending by rank.
+        """
+        return [""] * len(rules)
+
+    def choice(self, relation: int, direction: int) -> Strategy:
+        """Return what scores the queries of a relation and direction, if one alone does."""
+        return self
+
     @classmethod
     def score_many(cls, strategies: Sequence[Any], firings: Firings) -> np.ndarray:
         """Score by several strategies of this class: float64[strategies, candidates]."""
@@ -120,5 +134,7 @@ def score(firings: Firings, strategies: Sequence[Strategy]) -> np.ndarray:
         kinds.setdefault(type(one), []).append(i)
     scores = np.empty((len(strategies), len(firings)))
     for kind, rows in kinds.items():
-        scores[rows] = kind.score_many([strategies[i] for i in rows], firings)
+        found = kind.score_many([strategies[i] for i in rows], firings)
+        for i, row in enumerate(rows):
+            scores[row] = found[i]
     return scores

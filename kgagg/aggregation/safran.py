@@ -22,12 +22,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from kgagg.aggregation import _safran
 from kgagg.aggregation.fitting import Fitted, fittable, reciprocal_ranks, slots
+from kgagg.aggregation.maximum import MaxPlus
+from kgagg.aggregation.registry import Strategy
 from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Firings
 from kgagg.graph import Adjacency
@@ -48,7 +51,7 @@ class Safran(Fitted):
     Parameters
     ----------
     cluster : int32[2, all rules]
-        By direction.
+        By direction; or int32[1, all rules], for both.
     max_plus : bool[2 * relations]
         Which slots (twice the relation, plus the direction) take MAX+.
     report : dict
@@ -64,21 +67,40 @@ class Safran(Fitted):
 
     def score(self, firings: Firings) -> np.ndarray:
         """Return the sum of the weights of the best rules of clusters, or minus the level."""
-        queries = firings.queries
         sums = _safran.cluster_sums(
             firings.query_ptr,
-            queries.direction,
+            firings.queries.direction * (len(self.cluster) - 1),
             firings.rule_ptr,
             firings.rules,
             _fixed(firings.weight),
             self.cluster,
             int(self.cluster.max(initial=0)) + 1,
         )
-        max_plus = np.repeat(self.max_plus[slots(queries)], np.diff(firings.query_ptr))
-        return np.where(max_plus, -firings.level, sums / _ONE)
+        return np.where(self._by_max_plus(firings), -firings.level, sums / _ONE)
+
+    def _by_max_plus(self, firings: Firings) -> np.ndarray:
+        """Tell which candidates are ranked by MAX+: bool[candidates]."""
+        return np.repeat(self.max_plus[slots(firings.queries)], np.diff(firings.query_ptr))
+
+    def value(self, firings: Firings, score: np.ndarray) -> np.ndarray:
+        """Return noisy-or itself, or the confidence of the best rule."""
+        best = firings.confidence[firings.rules[firings.rule_ptr[:-1]]]
+        return np.where(self._by_max_plus(firings), best, -np.expm1(-score))
+
+    def choice(self, relation: int, direction: int) -> Strategy:
+        """Return MAX+, or what clusters the rules for this direction."""
+        if self.max_plus[2 * relation + direction]:
+            return MaxPlus()
+        return Safran(self.cluster[[direction]], self.max_plus, self.report)
+
+    def groups(self, rules: np.ndarray) -> list[str]:
+        """Return the clusters of rules, numbered as they appear."""
+        numbers: dict[int, int] = {}
+        clusters = self.cluster[0, rules].tolist()
+        return [f"cluster {numbers.setdefault(c, len(numbers) + 1)}" for c in clusters]
 
     def contributions(self, rules: np.ndarray, confidence: np.ndarray) -> np.ndarray:
-        """Return the weights of the rules that are the best of their clusters for tail queries."""
+        """Return the weights of the rules that are the best of their clusters."""
         with np.errstate(divide="ignore"):
             weight = _fixed(-np.log1p(-confidence[rules])) / _ONE
         _, first = np.unique(self.cluster[0, rules], return_index=True)
@@ -95,7 +117,14 @@ class Safran(Fitted):
 
     @classmethod
     def fit(
-        cls, engine: Engine, valid: Firings, *, seed: int, threads: int | None, quiet: bool
+        cls,
+        engine: Engine,
+        valid: Firings,
+        *,
+        seed: int,
+        threads: int | None,
+        quiet: bool,
+        state: Path | None = None,
     ) -> Self:
         """Choose path and threshold for each relation and direction."""
         rules, queries = engine.rules, valid.queries
@@ -132,9 +161,10 @@ class Safran(Fitted):
         mrr = total[chosen, np.arange(count)].sum() / max(len(target_slot), 1)
         grid = total[: LEVELS + 2].sum(axis=1) / max(len(target_slot), 1)
         report = {
+            "along": "threshold",
+            "curve": [[level / LEVELS, one] for level, one in enumerate(grid[1:].tolist())],
             "mrr": float(mrr),
             "max+": float(grid[0]),
-            "grid": grid[1:].tolist(),
             "chosen": chosen.tolist(),
         }
         return cls(cluster, chosen == 0, report)

@@ -25,6 +25,7 @@ import numpy as np
 
 from kgagg.aggregation import _sparse
 from kgagg.aggregation.fitting import Fitted, fittable, reciprocal_ranks, slots
+from kgagg.aggregation.registry import Strategy
 from kgagg.arrays import open_arrays, save_arrays
 from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Firings, Queries
@@ -32,6 +33,7 @@ from kgagg.progress import Progress
 
 DIMENSIONS, DEPTH, EPOCHS, FACTS = 16, 50, 10, 1000
 RATE, WIDTH, TOP_X = 0.1, 0.1, 100
+_STATE = ("embedding", "squares", "chosen", "best")
 
 
 @fittable("sparse")
@@ -41,7 +43,8 @@ class Sparse(Fitted):
     Parameters
     ----------
     weight : float32[2, all rules, dimensions]
-        By direction: what share of its confidence a rule has in each dimension.
+        By direction: what share of its confidence a rule has in each dimension; or float32[1, ...],
+        for both.
     report : dict
     """
 
@@ -59,8 +62,16 @@ class Sparse(Fitted):
         """Return the probability for which the score stands."""
         return np.asarray(-np.expm1(-score))
 
+    def choice(self, relation: int, direction: int) -> Strategy:
+        """Return the strategy with the weights of one direction."""
+        return Sparse(self.weight[direction : direction + 1], self.report)
+
+    def groups(self, rules: np.ndarray) -> list[str]:
+        """Return the dimension in which each rule has its greatest share."""
+        return [f"dimension {k + 1}" for k in np.argmax(self.weight[0, rules], axis=1).tolist()]
+
     def contributions(self, rules: np.ndarray, confidence: np.ndarray) -> np.ndarray:
-        """Return what each rule adds in the dimensions where it is greatest, for tail queries."""
+        """Return what each rule adds in the dimensions where it is greatest."""
         share = _bounded(confidence)[rules[:DEPTH], None] * self.weight[0, rules[:DEPTH]]
         greatest = np.arange(len(share))[:, None] == np.argmax(share, axis=0)
         result = np.zeros(len(rules))
@@ -85,16 +96,9 @@ class Sparse(Fitted):
         seed: int,
         threads: int | None,
         quiet: bool,
-        resume: Path | None = None,
+        state: Path | None = None,
     ) -> Self:
-        """Train, and choose an epoch for each relation and direction.
-
-        Parameters
-        ----------
-        resume : Path, optional
-            Where to keep the state after each epoch; if it is there, training goes on from it, to
-            the same end.
-        """
+        """Train, and choose an epoch for each relation and direction."""
         threads = threads or len(os.sched_getaffinity(0))
         relation = engine.rules.relation
         train = _train_firings(engine, seed, threads, quiet)
@@ -105,12 +109,17 @@ class Sparse(Fitted):
         count = 2 * len(engine.graph.relations)
         best = np.full((count + 2,), -1.0)
         curve: list[list[float]] = []
-        if resume is not None and resume.exists():
-            meta, saved = open_arrays(resume, "training state")
-            curve = meta["curve"]
-            embedding, squares, chosen, best = (
-                saved[name] for name in ("embedding", "squares", "chosen", "best")
-            )
+        of = {
+            "data": engine.graph.digest,
+            "rules": engine.rules.digest,
+            "candidates": len(valid),
+            "seed": seed,
+        }
+        if state is not None and state.exists():
+            meta, saved = open_arrays(state, "training state")
+            if meta["of"] == of:
+                curve = meta["curve"]
+                embedding, squares, chosen, best = (saved[name] for name in _STATE)
         weight = _softmax(embedding)
         queries = train.queries
         bounds = [np.flatnonzero(queries.relation == r) for r in np.unique(queries.relation)]
@@ -150,16 +159,15 @@ class Sparse(Fitted):
                 mrr, totals = _valid_mrr(valid, weight, count)
                 _choose(totals, best, relation, weight, chosen)
                 curve.append([float(np.sum(losses)), mrr])
-                if resume is not None:
-                    state = {
-                        "embedding": embedding,
-                        "squares": squares,
-                        "chosen": chosen,
-                        "best": best,
-                    }
-                    save_arrays(resume, "training state", {"curve": curve}, state)
+                if state is not None:
+                    now = zip(_STATE, (embedding, squares, chosen, best), strict=True)
+                    save_arrays(state, "training state", {"of": of, "curve": curve}, dict(now))
                 progress.add(1)
-        report = {"loss": [one for one, _ in curve], "mrr": [one for _, one in curve]}
+        report = {
+            "along": "epochs",
+            "curve": [[epoch, mrr] for epoch, (_, mrr) in enumerate(curve)],
+            "loss": [loss for loss, _ in curve],
+        }
         return cls(chosen, report)
 
 
@@ -177,7 +185,7 @@ def _scores(firings: Firings, weight: np.ndarray) -> np.ndarray:
     return np.asarray(
         _sparse.score(
             firings.query_ptr,
-            firings.queries.direction,
+            firings.queries.direction * (len(weight) - 1),
             firings.rule_ptr,
             firings.rules,
             _bounded(firings.confidence),
@@ -189,8 +197,7 @@ def _scores(firings: Firings, weight: np.ndarray) -> np.ndarray:
 
 def _valid_mrr(valid: Firings, weight: np.ndarray, count: int) -> tuple[float, np.ndarray]:
     """Return the MRR on valid, and the sums by slot with those of both directions at the end."""
-    table = np.broadcast_to(weight.astype(np.float32), (2, *weight.shape))
-    value = reciprocal_ranks(valid, _scores(valid, np.ascontiguousarray(table))[None])[0]
+    value = reciprocal_ranks(valid, _scores(valid, weight.astype(np.float32)[None])[None])[0]
     slot = np.repeat(slots(valid.queries), np.diff(valid.queries.target_ptr))
     totals = np.bincount(slot, value, count)
     totals[np.bincount(slot, minlength=count) == 0] = np.nan

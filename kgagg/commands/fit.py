@@ -15,7 +15,8 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         "fit",
         help="fit a strategy on train and valid",
         description="Apply rules to the valid split, fit a strategy to what they predict, and "
-        "write what was found. Nothing of test is used: the folder need not have it.",
+        "write what was found. Nothing of test is used: the folder need not have it. What takes "
+        "long (sparse) keeps its state beside the output, and goes on from it after a stop.",
         epilog="example: kgagg fit wnrr rules.txt --strategy learned --out learned.kgagg",
     )
     _options.add_inputs(parser)
@@ -36,4 +37,6 @@ def run(args: argparse.Namespace) -> None:
     options = {
         name: getattr(args, name) for name in ("top_x", "seed", "threads", "memory", "quiet")
     }
-    fit(args.strategy, engine, **options).save(args.out, engine.rules)
+    state = args.out.with_name(f"{args.out.name}.state")
+    fit(args.strategy, engine, state=state, **options).save(args.out, engine.rules)
+    state.unlink(missing_ok=True)
