@@ -154,6 +154,7 @@ def run(ranks: Ranks, tmp_path: Path) -> Path:
         "curve": [{"h": 1, "valid": 0.3, "test": 0.4}, {"h": 0, "valid": 0.2, "test": 0.3}],
         "chosen": relations,
         "choices": ["max+", "noisy-or-top-4"],
+        "fits": {"sparse": {"along": "epochs", "curve": [[0, 0.2], [1, 0.3]]}},
     }
     times = {
         "dataset": "wnrr",
@@ -184,7 +185,7 @@ def test_the_parts_of_a_report(run: Path, capsys: pytest.CaptureFixture[str]) ->
     plots = ["--times", str(run / "times.json"), "--out", str(run / "plots")]
     assert main(["report", "plots", str(run / "result.json"), *plots]) == 0
     first = {path.name: path.read_bytes() for path in (run / "plots").iterdir()}
-    assert len(first) == 10
+    assert len(first) == 12
     assert main(["report", "plots", str(run / "result.json"), *plots]) == 0
     assert first == {path.name: path.read_bytes() for path in (run / "plots").iterdir()}
     workflow = ["--config", str(run / "config.json"), "--workflow", str(ROOT / "Snakefile")]

@@ -54,12 +54,16 @@ def _add_result(parser: argparse.ArgumentParser) -> None:
         help="ranks of noisy-or-top-h for several h",
     )
     parser.add_argument("--tuned", type=Path, metavar="FILE", help="what noisy-or-top-h* chose")
+    parser.add_argument(
+        "--fitted", nargs="*", type=Path, default=[], metavar="FILE", help="of `kgagg fit`"
+    )
     parser.add_argument("--resamples", type=_options.positive, default=10_000, metavar="N")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE.json")
     parser.set_defaults(make=_result)
 
 
 def _result(args: argparse.Namespace) -> None:
+    from kgagg.aggregation.fitting import load
     from kgagg.datasets import registry
     from kgagg.evaluation import Ranks
     from kgagg.report.results import count_rules, curve, measure, read_json
@@ -67,6 +71,8 @@ def _result(args: argparse.Namespace) -> None:
 
     first, *more = (Ranks.read(path) for path in args.ranks)
     tuned = read_json(args.tuned) if args.tuned else {"relations": {}, "choices": []}
+    rules = RuleSet.open(args.rule_set)
+    fitted = [load(path, rules.digest) for path in args.fitted]
     known = registry()
     name = known[args.dataset].title if args.dataset in known else args.dataset
     _options.write_json(
@@ -77,11 +83,12 @@ def _result(args: argparse.Namespace) -> None:
             "titles": {"dataset": name, "rules": args.title},
             "paper": args.paper,
             "source": args.source,
-            "counts": count_rules(RuleSet.open(args.rule_set)),
+            "counts": count_rules(rules),
             **measure(first.joined(*more), args.resamples),
             "curve": curve(*map(Ranks.read, args.curve)) if args.curve else [],
             "chosen": tuned["relations"],
             "choices": tuned["choices"],
+            "fits": {one.name: one.report for one in fitted},
         },
     )
 

@@ -85,9 +85,13 @@ def draw(results: Sequence[Result], times: Sequence[Mapping[str, Any]], folder: 
             ("curve", _curve(results)),
             ("tradeoff", _tradeoff(results, times)),
             ("chosen", _chosen(results)),
+            ("learning", _fits(results, "epochs")),
+            ("thresholds", _fits(results, "threshold")),
             ("rules", _rules(results)),
             ("gain", _gain(results)),
         ):
+            if figure is None:
+                continue
             for kind in ("svg", "png"):
                 save(figure, folder / f"{name}.{kind}")
 
@@ -217,6 +221,35 @@ def _chosen(results: Sequence[Result]) -> Figure:
         axes.grid(axis="x", visible=False)
     for axes in panels[::4]:
         axes.set_ylabel("relations and directions")
+    _legend(figure, panels)
+    return figure
+
+
+def _fits(results: Sequence[Result], along: str) -> Figure | None:
+    """Draw MRR on valid against what fits go along, if any does: a panel for each result."""
+    fits = [
+        (one, {name: fit for name, fit in one["fits"].items() if fit["along"] == along})
+        for one in results
+    ]
+    fits = [(one, found) for one, found in fits if found]
+    if not fits:
+        return None
+    names = sorted({name for _, found in fits for name in found})
+    figure, panels = _panels(
+        [f"{one['titles']['dataset']}, {one['titles']['rules']}" for one, _ in fits]
+    )
+    for axes, (_, found) in zip(panels, fits, strict=False):
+        for name, fit in found.items():
+            number = names.index(name)
+            axes.plot(
+                *zip(*fit["curve"], strict=True),
+                color=COLOURS[number],
+                marker=SHAPES[number] if along == "epochs" else "",
+                markersize=4,
+                label=title(name),
+            )
+        axes.set_xlabel(along)
+        axes.set_ylabel("MRR on valid")
     _legend(figure, panels)
     return figure
 

@@ -21,6 +21,8 @@ One *result* is what came out for one rule set on one dataset, a mapping that JS
     MRR on valid and test by h; h = 0 stands for all rules.
 ``chosen``, ``choices``
     By relation and direction, what noisy-or-top-h* chose, and what from; empty without it.
+``fits``
+    By strategy that is fitted, what its fit tells (see `kgagg.aggregation.fitting`).
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ RULES = configuration.usable(config)
 LABELS = {name.replace("*", "-star"): name for name in config["strategies"]}
 KINDS = {label: configuration.staged(name) for label, name in LABELS.items()}
 TUNED = [label for label, kind in KINDS.items() if kind == "tuned"]
+FITTED = [label for label, kind in KINDS.items() if kind == "fitted"]
 # what is found on valid, by label
 MODELS = {
     label: f"{label}.json" if kind == "tuned" else f"{label}.kgagg"
@@ -69,6 +70,8 @@ TEMPLATE = Path(workflow.basedir, "kgagg", "report", "page.html")
 TABLES = ["results", "comparison", "tests", "datasets", "rules", "runtimes", "claims"]
 FORMS = ["md", "tex", "csv", "html"]
 PLOTS = ["curve", "tradeoff", "chosen", "rules", "gain"]
+PLOTS += ["learning"] if {"learned", "sparse"} & set(FITTED) else []
+PLOTS += ["thresholds"] if "safran" in FITTED else []
 CLAIMS = next(
     (path for path in [Path(config["claims"])] if path.exists()),
     Path(workflow.basedir, config["claims"]),

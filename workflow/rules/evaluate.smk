@@ -10,6 +10,9 @@ rule result:
             "<results>/ranks/{{dataset}}/{{rules}}/curve/{split}.parquet", split=SPLITS
         ),
         model=expand("<results>/models/{{dataset}}/{{rules}}/{label}.json", label=TUNED),
+        fitted=expand(
+            "<results>/models/{{dataset}}/{{rules}}/{label}.kgagg", label=FITTED
+        ),
         rules="<results>/rules/{dataset}/{rules}.kgagg",
     output:
         "<results>/results/{dataset}/{rules}.json",
@@ -32,6 +35,7 @@ rule result:
             --curve {input.curve:q} \
             --rule-set {input.rules:q} \
             {params.about:q} {params.tuned:q} \
+            --fitted {input.fitted:q} \
             --resamples {params.resamples} \
             --out {output:q} &>{log:q}
         """
