@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from kgagg.configuration import source
+from kgagg.configuration import source, staged
 from kgagg.datasets import registry
 from kgagg.report.tables import markdown
 
@@ -23,7 +23,6 @@ RULES_PER_TRIPLE = {"anyburl": 40, "amie": 4, "native": 10, "": 40}
 UNKNOWN = {"train": 300_000, "valid": 20_000, "test": 20_000}
 # a process that starts, imports and reads its kernels from the cache
 START, BASE = 3.0, 400
-STAGES = ("fetch", "mine", "rules", "apply", "aggregate", "time", "report")
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,17 @@ def cost(
             return Cost(START + 20 * applied, 2 * memory + queries // 10)
         case "time":
             turns = (config["repeats"] + 2) * (len(config["strategies"]) + 2)
-            return Cost(START + turns * (count / 1e6 + applied), memory + 60 * threads)
+            # alone and together with the others, and once that does not count
+            fits = (2 * config["repeats"] + 1) * _fitted(config)
+            seconds = turns * (count / 1e6 + applied) + fits * 20 * applied
+            return Cost(START + seconds, memory + 60 * threads)
         case _:
             return Cost(START + queries / 10_000, memory + queries // 100)
+
+
+def _fitted(config: Mapping[str, Any]) -> int:
+    """Return how many strategies are fitted."""
+    return sum(staged(name) == "fitted" for name in config["strategies"])
 
 
 def _mining(miner: str, options: Mapping[str, Any], train: int) -> float:
@@ -128,6 +135,7 @@ def plan(config: Mapping[str, Any], rules: list[str], cores: int) -> str:
         "mine": [(1, cost(config, "mine", *pair)) for pair in pairs if source(config, *pair).miner],
         "rules": [(1, cost(config, "rules", *pair)) for pair in pairs],
         "apply": [(2 * config["chunks"], cost(config, "apply", *pair)) for pair in pairs],
+        "fit": [(_fitted(config), cost(config, "fit", *pair)) for pair in pairs],
         "aggregate": [(ranked, cost(config, "aggregate", *pair)) for pair in pairs],
         "time": [(1, cost(config, "time", *pair)) for pair in pairs],
         "report": [(4, cost(config, "report"))],

@@ -43,7 +43,8 @@ def test_the_verb_prints_a_table_and_writes_the_contracts_json(
         assert 0 < low <= entry["mrr"] <= high <= 1
         assert f"{entry['mrr']:.4f}" in printed
     assert found["strategies"]["noisy-or-top-h*"]["chosen"].keys() == {"r0", "r1", "r2"}
-    assert found["seconds"].keys() == {"load", "index", "compile", "apply", "aggregate", "total"}
+    stages = {"load", "index", "compile", "fit", "apply", "aggregate", "total"}
+    assert found["seconds"].keys() == stages
     assert found["rules"]["total"] == 9
     assert found["rules"]["cyclic"] == 6
     assert found["queries"] == 2 * 40

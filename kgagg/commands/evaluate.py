@@ -31,7 +31,8 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         metavar="A,B,...",
         help="max, max+, noisy-or, noisy-or-top-5 (any number), noisy-or-top-h* (h tuned on valid)"
         ", and, which read all rules of a candidate: mean, log-odds, tuned (strategy and unseen "
-        "examples tuned on valid); all: every one but the last three. Default: the paper's",
+        "examples tuned on valid); safran, sparse, learned (fitted, see `kgagg fit`); all: every "
+        "one but the last six. Default: the paper's",
     )
     _options.add_top_x(parser)
     _options.add_top_h(parser)
@@ -57,7 +58,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     return parser
 
 
-_STAGES = ("load", "index", "compile", "apply", "aggregate")
+_STAGES = ("load", "index", "compile", "fit", "apply", "aggregate")
 
 
 def run(args: argparse.Namespace) -> None:
