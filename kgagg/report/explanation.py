@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from kgagg.report.drawing import MARKERS, STYLE, draw
+
 # what `Explanation.to_json` gives
 Plain = dict[str, Any]
 
@@ -50,7 +52,8 @@ def text(explanation: Plain) -> str:
         for reason in standing["reasons"]:
             counts = f"{reason['correct']:,} of {reason['predicted']:,}"
             lines.append(
-                f"  {reason['confidence']:.4f} ({counts}) {reason['share']:6.1%}  {reason['rule']}"
+                f"  {reason['confidence']:.4f} ({counts}) {reason['share']:6.1%}"
+                f"{reason['group'] and '  ' + reason['group']}  {reason['rule']}"
             )
             lines += [
                 f"      since {' and '.join(map(_atom, way))}"
@@ -70,13 +73,22 @@ def text(explanation: Plain) -> str:
 # --- page --------------------------------------------------------------------------------------
 
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1a1a1a; background: #fff }
-code { font-size: 0.92em } table { border-collapse: collapse; width: 100% }
-td, th { padding: 0.3rem 0.8rem 0.3rem 0; text-align: left; vertical-align: top;
-  border-top: 1px solid #ddd } td.number { text-align: right; white-space: nowrap }
-.bar { background: #0072b2; height: 0.6em; display: inline-block }
-svg { max-width: 100%; height: auto; display: block } svg text { font: 13px system-ui, sans-serif }
+:root { --ink: #1c1e21; --soft: #667080; --paper: #fff; --line: #e1e5ea; --accent: #0072b2;
+  --tint: #e8f2fa; color-scheme: light dark }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --soft: #9aa4b1; --paper: #16191d;
+  --line: #313840; --accent: #56b4e9; --tint: #17303f } }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 58rem; margin: 2rem auto; padding: 0 1rem;
+  color: var(--ink); background: var(--paper) }
+h1 { font-size: 1.5rem; margin: 0 0 0.3rem } h2 { font-size: 1.1rem; margin: 2rem 0 0.3rem }
+code { font-size: 0.92em } p { margin: 0.3rem 0 } .soft { color: var(--soft) }
+.places { display: grid; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); gap: 1rem;
+  margin: 1.2rem 0 }
+.place { border: 1px solid var(--line); border-radius: 8px; padding: 0.8rem 1rem }
+.place ul { padding-left: 1.2rem; margin: 0.3rem 0 } .place b { font-size: 1.25rem }
+article { border-top: 1px solid var(--line); padding: 0.8rem 0 }
+.numbers { display: flex; gap: 0.7rem; align-items: center; font-variant-numeric: tabular-nums }
+.bar { flex: 0 0 8rem; height: 0.55rem; border-radius: 3px; background: var(--line) }
+.bar i { display: block; height: 100%; border-radius: 3px; background: var(--accent) }
 """
 
 
@@ -84,89 +96,62 @@ def page(explanation: Plain) -> str:
     """Write an explanation as a page of HTML, which needs nothing else."""
     known = ", ".join(explanation["known_in"])
     title = escape(_atom(explanation["fact"]))
+    standings = {direction: explanation[direction] for direction in ("tail", "head")}
     parts = [
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width'>",
-        f"<title>{title}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{title}</h1><p>Strategy <b>{escape(explanation['strategy'])}</b>. ",
-        f"A known fact ({escape(known)}).</p>" if known else "Not a fact of the graph.</p>",
+        f"<title>{title}</title><style>{_STYLE}{STYLE}</style></head><body>{MARKERS}",
+        f"<h1>{title}</h1><p class='soft'>by {escape(explanation['strategy'])}; ",
+        f"a known fact ({escape(known)})</p>" if known else "not a fact of the graph</p>",
+        "<div class='places'>",
+        *(_place_card(explanation, direction) for direction in standings),
+        "</div>",
     ]
-    for direction in ("tail", "head"):
-        standing = explanation[direction]
-        parts.append(f"<h2><code>{escape(_query(explanation, direction))}</code></h2>")
-        parts.append(f"<p>{escape(_place(standing))}; {escape(_leader(standing))}.</p>")
-        if standing["reasons"]:
-            parts.append(
-                "<table><tr><th>share</th><th>confidence</th><th>correct</th>"
-                "<th>predicted</th><th>rule, and what makes it fire</th></tr>"
-            )
-            parts += [_row(reason, explanation["fact"]) for reason in standing["reasons"]]
-            parts.append("</table>")
-        if more := standing["rules"] - len(standing["reasons"]):
-            parts.append(f"<p>And {more:,} more rules.</p>")
-        if standing["would_rank_first_with"]:
-            parts.append("<p>It would rank first with any one of these facts:</p><ul>")
-            for needed in standing["would_rank_first_with"]:
-                parts.append(
-                    f"<li><code>{escape(_atom(needed['fact']))}</code>, by "
-                    f"<code>{escape(needed['rule'])}</code> ({needed['confidence']:.4f})</li>"
-                )
-            parts.append("</ul>")
+    tail, head = standings.values()
+    if tail["reasons"] == head["reasons"]:
+        parts.append(_rules("Why: the same rules answer both queries", tail, explanation["fact"]))
+    else:
+        for direction, standing in standings.items():
+            query = f"Why, as an answer to {_query(explanation, direction)}"
+            parts.append(_rules(query, standing, explanation["fact"]))
     return "\n".join([*parts, "</body></html>\n"])
 
 
-def _row(reason: Plain, fact: Sequence[str]) -> str:
-    share = reason["share"]
-    drawings = "".join(_drawing(way, fact) for way in reason["groundings"] if way)
-    bar = f"<span class='bar' style='width:{max(0.0, share) * 5:.2f}em'></span>"
-    numbers = (f"{reason['confidence']:.4f}", f"{reason['correct']:,}", f"{reason['predicted']:,}")
-    cells = "".join(f"<td class='number'>{number}</td>" for number in numbers)
-    rule = f"<td><code>{escape(reason['rule'])}</code>{drawings}</td>"
-    return f"<tr><td>{share:.1%}<br>{bar}</td>{cells}{rule}</tr>"
-
-
-def _drawing(way: Sequence[Sequence[str]], fact: Sequence[str]) -> str:
-    """Draw facts as a graph: the head to the left, the tail to the right, the others between."""
-    head, relation, tail = fact
-    inner = dict.fromkeys(name for one in way for name in (one[0], one[2]))
-    names = [head, *(name for name in inner if name not in (head, tail)), *{tail} - {head}]
-    step, base = 210, 78
-    place = {name: (70 + step * i, base) for i, name in enumerate(names)}
-    arrows = [_arrow(place[h], place[t], r, lane) for lane, (h, r, t) in enumerate(way)]
-    arrows.append(_arrow(place[head], place[tail], relation, -1))
-    nodes = "".join(
-        f"<circle cx='{x}' cy='{y}' r='6' fill='#0072b2'/>"
-        f"<text x='{x}' y='{y + 24}' text-anchor='middle'>{escape(_short(name))}</text>"
-        for name, (x, y) in place.items()
+def _place_card(explanation: Plain, direction: str) -> str:
+    """Write where the fact ranks, and what would bring it to the first place."""
+    standing = explanation[direction]
+    needed = "".join(
+        f"<li><code>{escape(_atom(one['fact']))}</code> <span class='soft'>by "
+        f"<code>{escape(one['rule'])}</code> ({one['confidence']:.4f})</span></li>"
+        for one in standing["would_rank_first_with"]
     )
-    marker = (
-        "<defs><marker id='tip' markerWidth='9' markerHeight='9' refX='8' refY='4' orient='auto'>"
-        "<path d='M0,0 L8,4 L0,8 z' fill='#555'/></marker></defs>"
-    )
-    size = f"viewBox='0 0 {140 + step * (len(names) - 1)} 128'"
-    width = 140 + step * (len(names) - 1)
-    return f"<svg {size} width='{width}' role='img'>{marker}{''.join(arrows)}{nodes}</svg>"
-
-
-def _arrow(start: tuple[int, int], end: tuple[int, int], label: str, lane: int) -> str:
-    """Draw one fact; the explained one (lane -1) is dashed and goes above the others."""
-    (x1, y1), (x2, y2) = start, end
-    dashed = " stroke-dasharray='5 4'" if lane < 0 else ""
-    height = 56 if lane < 0 else 0 if abs(x2 - x1) <= 210 else 26
-    shift = 9 if x2 > x1 else -9 if x2 < x1 else 0
-    middle = (x1 + x2) / 2
-    if x1 == x2:
-        path = f"M{x1 - 5},{y1 - 6} C{x1 - 30},{y1 - 50} {x1 + 30},{y1 - 50} {x1 + 5},{y1 - 8}"
-        top = y1 - 42
-    else:
-        path = f"M{x1 + shift},{y1} Q{middle},{y1 - 2 * height} {x2 - shift},{y2}"
-        top = y1 - height - 6
-    name = escape(_short(label))
+    needed = needed and f"<p>Any one of these facts would bring it to the top:</p><ul>{needed}</ul>"
+    rank, _, rest = _place(standing).partition(", ")
     return (
-        f"<path d='{path}' fill='none' stroke='#555'{dashed} marker-end='url(#tip)'/>"
-        f"<text x='{middle}' y='{top}' text-anchor='middle' fill='#333'>{name}</text>"
+        f"<div class='place'><code>{escape(_query(explanation, direction))}</code>"
+        f"<p><b>{escape(rank)}</b></p><p>{escape(rest)}</p>"
+        f"<p class='soft'>{escape(_leader(standing))}</p>{needed}</div>"
     )
 
 
-def _short(name: str, most: int = 28) -> str:
-    return name if len(name) <= most else f"{name[: most // 2]}…{name[-most // 2 + 1 :]}"
+def _rules(title: str, standing: Plain, fact: Sequence[str]) -> str:
+    """Write the rules that predict the fact, with drawings."""
+    if not standing["reasons"]:
+        return ""
+    more = standing["rules"] - len(standing["reasons"])
+    rest = f"<p class='soft'>And {more:,} more rules.</p>" if more else ""
+    rules = "".join(_rule(reason, fact) for reason in standing["reasons"])
+    return f"<h2>{escape(title)}</h2>{rules}{rest}"
+
+
+def _rule(reason: Plain, fact: Sequence[str]) -> str:
+    share = min(1.0, max(0.0, reason["share"]))
+    ways = [way for way in reason["groundings"] if way]
+    counts = f"{reason['correct']:,} of {reason['predicted']:,}"
+    group = f" · {escape(reason['group'])}" if reason["group"] else ""
+    return (
+        f"<article><div class='numbers'><span class='bar'><i style='width:{share:.1%}'></i></span>"
+        f"<span>{reason['share']:.1%} of the score</span><span class='soft'>confidence "
+        f"{reason['confidence']:.4f} ({counts}){group}</span></div>"
+        f"<code>{escape(reason['rule'])}</code>{draw(ways, fact) if ways else ''}</article>"
+    )
