@@ -20,7 +20,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         description="Apply rules once to all queries of a split, aggregate with each strategy, and "
         "print filtered hits@k and MRR, the share of targets that are tied, and the bracket in "
         "which the MRR lies whatever is done about ties.",
-        epilog="example: kgagg evaluate wnrr rules.txt --strategies max,max+,noisy-or-top-5",
+        epilog="example: kgagg evaluate umls rules.txt --strategies max,max+,noisy-or-top-5",
     )
     _options.add_inputs(parser)
     parser.add_argument(

@@ -17,13 +17,16 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         description="Apply rules to the valid split, fit a strategy to what they predict, and "
         "write what was found. Nothing of test is used: the folder need not have it. What takes "
         "long (sparse) keeps its state beside the output, and goes on from it after a stop.",
-        epilog="example: kgagg fit wnrr rules.txt --strategy learned --out learned.kgagg",
+        epilog="example: kgagg fit umls rules.txt --strategy learned --out learned.kgagg",
     )
     _options.add_inputs(parser)
     parser.add_argument("--strategy", required=True, metavar="NAME", help="learned, safran, sparse")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.kgagg")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE.kgagg", help="where to write"
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     _options.add_top_x(parser)
+    _options.add_json(parser)
     _options.add_meaning(parser)
     return parser
 
@@ -33,10 +36,14 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.aggregation.fitting import fit
     from kgagg.timing import Stopwatch
 
-    engine = _options.open_engine(args, Stopwatch())
+    watch = Stopwatch()
+    engine = _options.open_engine(args, watch)
     options = {
         name: getattr(args, name) for name in ("top_x", "seed", "threads", "memory", "quiet")
     }
     state = args.out.with_name(f"{args.out.name}.state")
-    fit(args.strategy, engine, state=state, **options).save(args.out, engine.rules)
+    with watch.stage("fit"):
+        fitted = fit(args.strategy, engine, state=state, **options)
+    fitted.save(args.out, engine.rules)
     state.unlink(missing_ok=True)
+    _options.write_record(args, watch, report=fitted.report)

@@ -21,12 +21,33 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         "report", help="tables, pictures, a page and claims from the ranks of a run"
     )
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
-    _add_result(parts.add_parser("result", help="the numbers of one rule set on one dataset"))
-    _add_tables(parts.add_parser("tables", help="all tables, in all forms"))
-    _add_plots(parts.add_parser("plots", help="all pictures"))
-    _add_manifest(parts.add_parser("manifest", help="the digest of every file, and an RO-Crate"))
-    _add_page(parts.add_parser("page", help="one page with everything"))
-    _add_verify(parts.add_parser("verify", help="check claims and digests"))
+    run = "run/result.json --statistics stats.json --claims config/claims.yaml"
+    for add, name, text, example in (
+        (
+            _add_result,
+            "result",
+            "the numbers of one rule set on one dataset",
+            "ranks.parquet --rule-set rules.kgagg --dataset umls --rules native --title native "
+            "--source mined --out run/result.json",
+        ),
+        (_add_tables, "tables", "all tables, in all forms", f"{run} --out run/tables"),
+        (_add_plots, "plots", "all pictures", "run/result.json --out run/plots"),
+        (
+            _add_manifest,
+            "manifest",
+            "the digest of every file, and an RO-Crate",
+            "run/result.json --root run --config config.json --lock envs/requirements.lock "
+            "--workflow Snakefile",
+        ),
+        (
+            _add_page,
+            "page",
+            "one page with everything",
+            f"{run} --plots run/plots --manifest run/manifest.json --out run/index.html",
+        ),
+        (_add_verify, "verify", "check claims and digests", f"{run} --manifest run/manifest.json"),
+    ):
+        add(parts.add_parser(name, help=text, epilog=f"example: kgagg report {name} {example}"))
     return parser
 
 
@@ -57,8 +78,10 @@ def _add_result(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fitted", nargs="*", type=Path, default=[], metavar="FILE", help="of `kgagg fit`"
     )
-    parser.add_argument("--resamples", type=_options.positive, default=10_000, metavar="N")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.json")
+    parser.add_argument(
+        "--resamples", type=_options.positive, default=10_000, metavar="N", help="(10000)"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.json", help="to write")
     parser.set_defaults(make=_result)
 
 
@@ -131,7 +154,7 @@ def _contents(args: argparse.Namespace) -> tuple[list[Any], list[Claim], Mapping
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
     _add_run(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="to write")
     parser.set_defaults(make=_tables)
 
 
@@ -146,7 +169,7 @@ def _add_plots(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--times", nargs="*", type=Path, default=[], metavar="FILE", help="of `time`"
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="to write")
     parser.set_defaults(make=_plots)
 
 
@@ -203,9 +226,11 @@ def _manifest(args: argparse.Namespace) -> None:
 
 def _add_page(parser: argparse.ArgumentParser) -> None:
     _add_run(parser)
-    parser.add_argument("--plots", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--manifest", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.html")
+    parser.add_argument("--plots", type=Path, required=True, metavar="FOLDER", help="of `plots`")
+    parser.add_argument(
+        "--manifest", type=Path, required=True, metavar="FILE", help="of `manifest`"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="to write")
     parser.set_defaults(make=_page)
 
 
@@ -226,7 +251,9 @@ def _page(args: argparse.Namespace) -> None:
 
 def _add_verify(parser: argparse.ArgumentParser) -> None:
     _add_run(parser)
-    parser.add_argument("--manifest", type=Path, required=True, metavar="FILE")
+    parser.add_argument(
+        "--manifest", type=Path, required=True, metavar="FILE", help="of `manifest`"
+    )
     parser.add_argument("--lock", type=Path, metavar="FILE", help="locked packages")
     parser.set_defaults(make=_verify)
 

@@ -15,7 +15,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         description="Print a table: entities and relations of the train split, triples of each "
         "split, lines that a split repeats, triples that two splits share, test triples with a "
         "name that train lacks, and whether the paper reports the same.",
-        epilog="example: kgagg stats umls nations",
+        epilog="example: kgagg stats umls nations --json stats.json",
     )
     parser.add_argument("data", nargs="+", metavar="DATA", help="a folder or a registered dataset")
     parser.add_argument("--table", type=Path, metavar="FILE.md", help="also write the table here")

@@ -110,11 +110,13 @@ def _panels(titles: Sequence[str], height: float = 2.6) -> tuple[Figure, list[Ax
 
 
 def _legend(figure: Figure, panels: Iterable[Axes]) -> None:
-    """Put one legend for all panels below them."""
+    """Put one legend for all panels, if they have something to tell, below them."""
     entries: dict[str, Any] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
+    if not entries:
+        return
     labels = list(entries)
     figure.legend(
         handles=[entries[label] for label in labels],

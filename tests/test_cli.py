@@ -1,0 +1,126 @@
+"""The command line as a whole: help, examples, completion, starting time."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kgagg.cli import main, parser
+from kgagg.commands import completion
+from kgagg.datasets import fetch, find
+from kgagg.errors import Unavailable
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+
+
+def verbs(parent: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """The parsers of all verbs, and of their parts where they have some."""
+    for action in parent._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for verb in action.choices.values():
+                parts = list(verbs(verb))
+                yield from parts or [verb]
+
+
+VERBS = {verb.prog.removeprefix("kgagg "): verb for verb in verbs(parser())}
+# these need Java and time
+SLOW = ("mine anyburl", "mine amie")
+
+
+def example(verb: argparse.ArgumentParser) -> str:
+    return (verb.epilog or "").removeprefix("example: ")
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    bash = ["bash", "-euo", "pipefail", "-c", command]
+    return subprocess.run(bash, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_every_verb_has_help_with_an_example(name: str) -> None:
+    verb = VERBS[name]
+    assert f"kgagg {name}" in example(verb)
+    text = verb.format_help()
+    options = {option for action in verb._actions for option in action.option_strings}
+    # what has one of these has its short or long form too
+    assert ("-q" in options) == ("--quiet" in options)
+    assert ("-v" in options) == ("--verbose" in options)
+    assert all(action.help for action in verb._actions if action.option_strings), text
+
+
+def test_the_examples_run_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each may use what those before it wrote."""
+    try:
+        for name in ("umls", "nations"):
+            fetch(find(name), quiet=True)
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    for name in ("config/claims.yaml", "envs/requirements.lock", "Snakefile"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "config.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    for name, verb in VERBS.items():
+        if name in SLOW:
+            continue
+        if "$(" in example(verb):
+            assert run(example(verb), tmp_path).returncode == 0
+            continue
+        for command in example(verb).split(" && "):
+            program, *words = shlex.split(command)
+            assert program == "kgagg"
+            assert main(words) == 0, f"{command}\n{capsys.readouterr().err}"
+
+
+def test_help_is_there_at_once() -> None:
+    def seconds() -> float:
+        """Of the processor: how busy the machine is does not count."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([BIN / "kgagg", "--help"], check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(seconds() for _ in range(3)) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["kgagg", "ra"], {"rank"}),
+        (["kgagg", "mine", "na"], {"native"}),
+        (["kgagg", "evaluate", "umls", "--spl"], {"--split"}),
+        (["kgagg", "evaluate", "umls", "rules.txt", "--split", "v"], {"valid"}),
+        (["kgagg", "stats", "nat"], {"nations", "native.d"}),
+    ],
+)
+def test_bash_completes(tmp_path: Path, words: list[str], expected: set[str]) -> None:
+    (tmp_path / "native.d").mkdir()
+    script = f"""
+        set +eu
+        source <(kgagg completion bash)
+        COMP_WORDS=({" ".join(words)}) COMP_CWORD={len(words) - 1} COMPREPLY=()
+        $(complete -p kgagg | grep -oP '(?<=-F )\\S+')
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    done = run(script, tmp_path)
+    assert set(done.stdout.split()) == expected, done.stderr
+
+
+def test_zsh_has_a_script(capsys: pytest.CaptureFixture[str]) -> None:
+    completion.run(argparse.Namespace(shell="zsh"))
+    printed = capsys.readouterr().out
+    assert printed.startswith("#compdef kgagg")
+    assert "_kgagg_data" in printed
