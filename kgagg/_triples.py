@@ -199,16 +199,15 @@ def build_adjacency(triples, entities, relations):
 @jit
 def find_segment(entity_ptr, segment_key, entity, key):
     """Return the number of the segment of `entity` with the step `key`, or -1."""
-    low, high = entity_ptr[entity], entity_ptr[entity + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if segment_key[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    if low < entity_ptr[entity + 1] and segment_key[low] == key:
-        return low
-    return -1
+    low, count = entity_ptr[entity], entity_ptr[entity + 1] - entity_ptr[entity]
+    if count == 0:
+        return -1
+    # the last that is not greater; without a branch to be guessed wrongly half of the time
+    while count > 1:
+        half = count >> 1
+        low += half * (segment_key[low + half] <= key)
+        count -= half
+    return low if segment_key[low] == key else -1
 
 
 @jit

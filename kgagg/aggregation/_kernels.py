@@ -10,7 +10,7 @@ jit = kernels(__file__)
 
 
 @jit
-def top_sums(rule_ptr, value, depths):
+def top_sums(rule_ptr, rules, value, depths):
     """Sum a value over the first rules of each candidate, for several depths in one pass.
 
     Sums are taken in the order of the rules, so that equal rules give equal sums, bit for bit.
@@ -18,7 +18,8 @@ def top_sums(rule_ptr, value, depths):
     Parameters
     ----------
     rule_ptr : int64[candidates + 1]
-    value : float64[rules kept]
+    rules : int32[rules kept]
+    value : float64[all rules]
     depths : int64[depths]
         Ascending.
 
@@ -33,7 +34,7 @@ def top_sums(rule_ptr, value, depths):
         for i in range(len(depths)):
             end = min(stop, start + depths[i])
             while at < end:
-                total += value[at]
+                total += value[rules[at]]
                 at += 1
             sums[i, row] = total
     return sums

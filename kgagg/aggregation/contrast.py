@@ -10,9 +10,9 @@ from kgagg.engine.firings import Firings
 
 
 def _sums(firings: Firings, value: np.ndarray) -> np.ndarray:
-    """Sum a value of each kept rule by candidate: float64[candidates]."""
+    """Sum a value of each rule by candidate: float64[candidates]."""
     everything = np.array([np.iinfo(np.int64).max // 2])
-    return np.asarray(_kernels.top_sums(firings.rule_ptr, value, everything)[0])
+    return np.asarray(_kernels.top_sums(firings.rule_ptr, firings.rules, value, everything)[0])
 
 
 @register("log-odds")
@@ -30,12 +30,16 @@ class LogOdds(Strategy):
 
     def score(self, firings: Firings) -> np.ndarray:
         """Return the summed log odds of each candidate."""
-        return _sums(firings, self.contributions(firings.rules, firings.confidence))
+        return _sums(firings, _log_odds(firings.confidence))
 
     def contributions(self, rules: np.ndarray, confidence: np.ndarray) -> np.ndarray:
         """Return the log odds of each rule."""
-        chosen = np.clip(confidence[rules], 1e-9, 1 - 1e-9)
-        return np.asarray(np.log(chosen) - np.log1p(-chosen))
+        return _log_odds(confidence[rules])
+
+
+def _log_odds(confidence: np.ndarray) -> np.ndarray:
+    chosen = np.clip(confidence, 1e-9, 1 - 1e-9)
+    return np.asarray(np.log(chosen) - np.log1p(-chosen))
 
 
 @register("mean")
@@ -47,7 +51,7 @@ class Mean(Strategy):
 
     def score(self, firings: Firings) -> np.ndarray:
         """Return the mean confidence of each candidate."""
-        total = _sums(firings, firings.confidence[firings.rules])
+        total = _sums(firings, firings.confidence)
         return np.asarray(total / firings.count)
 
     def contributions(self, rules: np.ndarray, confidence: np.ndarray) -> np.ndarray:

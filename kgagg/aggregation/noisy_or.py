@@ -56,8 +56,8 @@ class NoisyOrTopH(Strategy):
     def score_many(cls, strategies: Sequence[NoisyOrTopH], firings: Firings) -> np.ndarray:
         """Score by all h in one pass: float64[strategies, candidates]."""
         depths, row = np.unique([one.best for one in strategies], return_inverse=True)
-        weight = firings.weight[firings.rules]
-        return np.asarray(_kernels.top_sums(firings.rule_ptr, weight, depths)[row])
+        sums = _kernels.top_sums(firings.rule_ptr, firings.rules, firings.weight, depths)
+        return np.asarray(sums[row] if np.any(np.diff(row) != 1) else sums)
 
     def value(self, firings: Firings, score: np.ndarray) -> np.ndarray:
         """Return noisy-or itself."""
