@@ -15,7 +15,7 @@ from test_learned import make_engine
 
 from kgagg.aggregation import _safran
 from kgagg.aggregation import safran as module
-from kgagg.aggregation.fitting import fit, load, reciprocal_ranks
+from kgagg.aggregation.fitting import fit, load, reciprocal_ranks, shrunk
 from kgagg.aggregation.safran import LEVELS, Safran
 from kgagg.engine.firings import Queries
 
@@ -94,6 +94,15 @@ def test_sketches_estimate_the_jaccard_index() -> None:
 
 
 # --- fitting -----------------------------------------------------------------------------------
+
+
+def test_slots_with_few_targets_choose_as_the_others_do() -> None:
+    """Two choices, three relations: many targets for the first, one for the second, none."""
+    number = np.array([300, 0, 1, 0, 0, 0])
+    total = np.array([[150.0, 0, 0.4, 0, 0, 0], [120.0, 0, 0.9, 0, 0, 0]])
+    assert np.argmax(shrunk(total, number), axis=0)[::2].tolist() == [0, 0, 0]
+    number[2], total[:, 2] = 60, [20.0, 45.0]
+    assert np.argmax(shrunk(total, number), axis=0)[::2].tolist() == [0, 1, 0]
 
 
 def test_the_fit_is_what_it_says_and_depends_on_neither_threads_nor_test(tmp_path: Path) -> None:

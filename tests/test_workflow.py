@@ -181,7 +181,7 @@ CONFIG = {
     "datasets": ["nations"],
     "rules": ["native"],
     "rule_sets": {"native": {"options": {"max-length-cyclic": 2, "rules": 20000}}},
-    "strategies": ["max", "max+", "noisy-or-top-h*"],
+    "strategies": ["max", "max+", "noisy-or-top-h*", "learned"],
     "chunks": 2,
     "threads": {"mine": 2, "apply": 1, "time": 2},
     "repeats": 1,
@@ -240,12 +240,12 @@ def test_nothing_is_done_twice(again: Path) -> None:
             again,
             "--dry-run",
             "--config",
-            "strategies=[max,max+,noisy-or,noisy-or-top-h*]",
+            "strategies=[max,max+,noisy-or,noisy-or-top-h*,learned]",
             config=config,
         )
     )
     assert more["rank_plain"] == 1
-    assert not {"apply_part", "gather", "tune_h", "rank_tuned", "mine_rules"} & more.keys()
+    assert not {"apply_part", "gather", "tune_h", "rank_tuned", "fit", "mine_rules"} & more.keys()
 
 
 @heavy

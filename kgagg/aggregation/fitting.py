@@ -22,6 +22,9 @@ from kgagg.engine.firings import Firings, Queries
 from kgagg.errors import InputError, nearest
 from kgagg.rules.ruleset import RuleSet
 
+# chosen by cross-validation within valid
+PRIOR = 30.0
+
 
 class Fitted(Strategy):
     """A strategy that is fitted on train and valid.
@@ -166,6 +169,27 @@ def load(path: str | os.PathLike[str], rules: str) -> Fitted:
 def slots(queries: Queries) -> np.ndarray:
     """Return ``2 * relation + direction`` of each query: int64[queries]."""
     return 2 * queries.relation.astype(np.int64) + queries.direction
+
+
+def shrunk(total: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Return what choices are worth: sums over targets, and as if there were `PRIOR` targets more.
+
+    Those have the mean of all targets of the direction, so that slots with few targets choose as
+    the others do, and slots without any take what is best for all. Rounded, so that sums that
+    differ in the last bits only are equal.
+
+    Parameters
+    ----------
+    total : float64[..., slots]
+        Sums by slot of a value of each target.
+    number : int64[slots]
+        How many targets there are.
+    """
+    result = total.copy()
+    for direction in (0, 1):
+        every = total[..., direction::2].sum(axis=-1, keepdims=True)
+        result[..., direction::2] += PRIOR * every / max(1, number[direction::2].sum())
+    return result.round(9)
 
 
 def reciprocal_ranks(firings: Firings, scores: np.ndarray) -> np.ndarray:

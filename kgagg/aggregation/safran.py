@@ -5,8 +5,8 @@ the best rule that predicts a candidate counts. Threshold 1 is noisy-or. For eac
 direction the threshold is chosen on valid, from 201 steps along several paths: on the first, all
 kinds of rules have one threshold (SAFRAN's grid); on others the thresholds of pairs of kinds are
 random multiples of each other (in place of its random search, with 201 points for the price of
-one). MAX+ is a choice, too. Relations that do not occur in valid take the choice that is best over
-all of their direction.
+one). MAX+ is a choice, too. The fewer facts of a relation valid has, the more it chooses as is best
+over all of its direction.
 
 Similarity is the Jaccard index of what rules predict, by MinHash. Where kgagg differs from SAFRAN:
 
@@ -28,7 +28,7 @@ from typing import Any, Self
 import numpy as np
 
 from kgagg.aggregation import _safran
-from kgagg.aggregation.fitting import Fitted, fittable, reciprocal_ranks, slots
+from kgagg.aggregation.fitting import Fitted, fittable, reciprocal_ranks, shrunk, slots
 from kgagg.aggregation.maximum import MaxPlus
 from kgagg.aggregation.registry import Strategy
 from kgagg.engine.apply import Engine
@@ -151,12 +151,8 @@ class Safran(Fitted):
                 paths.append((place, gap))
                 found.append(totals(_sweep(valid, place, gap, pool)))
                 progress.add(1)
-        total = np.concatenate(found).round(9)
-        absent = np.bincount(target_slot, minlength=count) == 0
-        chosen = np.argmax(total, axis=0)
-        for direction in (0, 1):
-            every = np.argmax(total[:, direction::2].sum(axis=1).round(9))
-            chosen[direction::2][absent[direction::2]] = every
+        total = np.concatenate(found)
+        chosen = np.argmax(shrunk(total, np.bincount(target_slot, minlength=count)), axis=0)
         cluster = _clusters(rules.relation, chosen, paths)
         mrr = total[chosen, np.arange(count)].sum() / max(len(target_slot), 1)
         grid = total[: LEVELS + 2].sum(axis=1) / max(len(target_slot), 1)

@@ -6,8 +6,8 @@ dimensions are combined by noisy-or. Rules in one dimension are thus aggregated 
 different ones by noisy-or, and learning decides between the two.
 
 Embeddings are trained on facts of train, relation by relation, with Adagrad; valid says after which
-epoch they are best for each relation and direction. Relations that do not occur in valid take the
-epoch that is best over all of their direction.
+epoch they are best for each relation and direction; the fewer facts of a relation it has, the more
+counts what is best over all of the direction.
 
 Where kgagg differs from SV: the loss is the logarithm of a smooth rank, not of one with an
 interpolated gradient, there is no dropout, and of each relation a sample of facts is trained on.
@@ -24,7 +24,7 @@ from typing import Any, Self
 import numpy as np
 
 from kgagg.aggregation import _sparse
-from kgagg.aggregation.fitting import Fitted, fittable, reciprocal_ranks, slots
+from kgagg.aggregation.fitting import Fitted, fittable, reciprocal_ranks, shrunk, slots
 from kgagg.aggregation.registry import Strategy
 from kgagg.arrays import open_arrays, save_arrays
 from kgagg.engine.apply import Engine
@@ -107,7 +107,7 @@ class Sparse(Fitted):
         squares, slope = np.full(embedding.shape, 1e-6), np.zeros(embedding.shape)
         chosen: np.ndarray = np.zeros((2, *embedding.shape), np.float32)
         count = 2 * len(engine.graph.relations)
-        best = np.full((count + 2,), -1.0)
+        best = np.full(count, -1.0)
         curve: list[list[float]] = []
         of = {
             "data": engine.graph.digest,
@@ -156,8 +156,12 @@ class Sparse(Fitted):
                 if epoch:
                     # rules belong to one relation, so relations do not meet
                     losses = list(pool.map(lambda part, e=epoch: learn(part, e), bounds))
-                mrr, totals = _valid_mrr(valid, weight, count)
-                _choose(totals, best, relation, weight, chosen)
+                mrr, worth = _valid_mrr(valid, weight, count)
+                better = worth > best
+                best[better] = worth[better]
+                for direction in (0, 1):
+                    take = better[direction::2][relation]
+                    chosen[direction, take] = weight[take]
                 curve.append([float(np.sum(losses)), mrr])
                 if state is not None:
                     now = zip(_STATE, (embedding, squares, chosen, best), strict=True)
@@ -196,30 +200,11 @@ def _scores(firings: Firings, weight: np.ndarray) -> np.ndarray:
 
 
 def _valid_mrr(valid: Firings, weight: np.ndarray, count: int) -> tuple[float, np.ndarray]:
-    """Return the MRR on valid, and the sums by slot with those of both directions at the end."""
+    """Return the MRR on valid, and what the weights are worth by slot (see `shrunk`)."""
     value = reciprocal_ranks(valid, _scores(valid, weight.astype(np.float32)[None])[None])[0]
     slot = np.repeat(slots(valid.queries), np.diff(valid.queries.target_ptr))
-    totals = np.bincount(slot, value, count)
-    totals[np.bincount(slot, minlength=count) == 0] = np.nan
-    every = [np.nansum(totals[direction::2]) for direction in (0, 1)]
-    return float(value.mean()), np.append(totals, every).round(9)
-
-
-def _choose(
-    totals: np.ndarray,
-    best: np.ndarray,
-    relation: np.ndarray,
-    weight: np.ndarray,
-    chosen: np.ndarray,
-) -> None:
-    """Take the weights for the slots that are better than ever before; changes the last three."""
-    better = totals > best
-    best[better] = totals[better]
-    for direction in (0, 1):
-        own = better[direction:-2:2]
-        absent = np.isnan(totals[direction:-2:2])
-        take = np.where(absent, better[len(best) - 2 + direction], own)[relation]
-        chosen[direction, take] = weight[take]
+    number = np.bincount(slot, minlength=count)
+    return float(value.mean()), shrunk(np.bincount(slot, value, count), number)
 
 
 def _train_firings(engine: Engine, seed: int, threads: int, quiet: bool) -> Firings:
