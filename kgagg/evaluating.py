@@ -11,7 +11,7 @@ import pandas as pd
 
 from kgagg.aggregation import Strategy, best_rules, registered, strategy
 from kgagg.aggregation.fitting import fit, fitted_names
-from kgagg.aggregation.ranking import frequency_priority, rank_all, rank_split
+from kgagg.aggregation.ranking import frequency_order, java_order, rank_all, rank_split
 from kgagg.aggregation.tuning import TOP_H, Tuned, top_h, tune, with_unseen
 from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Queries
@@ -24,7 +24,7 @@ from kgagg.timing import Stopwatch
 PAPER = ("max", "max+", "noisy-or", "noisy-or-top-5", "noisy-or-top-h*")
 TUNED_H, TUNED_ALL = "noisy-or-top-h*", "tuned"
 # ties are left, or broken by an order while ranking
-TIE_POLICIES = (*TIES, "frequency")
+TIE_POLICIES = (*TIES, "frequency", "anyburl")
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,8 @@ def evaluate(
         See `Engine.apply`.
     ties : str
         See `kgagg.evaluation.values`; or ``"frequency"``, PyClause's order: of candidates with
-        equal scores the one that is more frequent in train comes first.
+        equal scores the one that is more frequent in train comes first; or ``"anyburl"``, its
+        order: that of a hash set of Java.
     seed : int
         For random ties.
     threads, memory : int, optional
@@ -206,9 +207,11 @@ def evaluate(
     for name in {split, "valid"} if plan.choices or plan.fitted else {split}:
         if not len(graph.split(name)):
             raise InputError(f"the {name} split is empty, and {_use(name, split)}")
-    priority = None
+    order = None
     if ties == "frequency":
-        priority = frequency_priority(graph.train, len(graph.entities))
+        order = frequency_order(graph.train, len(graph.entities))
+    elif ties == "anyburl":
+        order = java_order(graph.entities)
     with watch.stage("compile"):
         _warm_up(engine, plan.strategies)
 
@@ -220,7 +223,7 @@ def evaluate(
             top_x=top_x,
             threads=threads,
             memory=memory,
-            priority=priority,
+            order=order,
             watch=watch,
             quiet=quiet,
         )

@@ -13,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgagg.aggregation import Strategy, best_rules, register, registered, score, strategy
-from kgagg.aggregation.ranking import frequency_priority, rank_all, rank_split, rank_targets
+from kgagg.aggregation.ranking import (
+    TieOrder,
+    frequency_order,
+    java_order,
+    rank_all,
+    rank_split,
+    rank_targets,
+)
 from kgagg.aggregation.tuning import Reweighed, Reweighing, Tuned, top_h, tune, with_unseen
 from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Firings, Queries
@@ -166,7 +173,8 @@ def test_ranks_of_targets_agree_with_the_oracle(
     chosen = [strategy(name) for name in ("max", "noisy-or-top-2", "mean")]
     scores = score(firings, chosen)
     priority = np.array([3, 1, 2, 0, 1, 4, 4, 5], np.int32) if by_priority else None
-    optimistic, pessimistic = rank_targets(firings, scores, priority)
+    order = None if priority is None else TieOrder(priority)
+    optimistic, pessimistic = rank_targets(firings, scores, order)
     for s, query in itertools.product(range(len(chosen)), range(len(queries))):
         part = slice(*firings.query_ptr[query : query + 2])
         found = {
@@ -182,7 +190,7 @@ def test_ranks_of_targets_agree_with_the_oracle(
             expected = naive.filtered_ranks(by_entity, own, answers - {own})
             assert (optimistic[s, t], pessimistic[s, t]) == expected
 
-    whole = rank_all([firings], chosen, triples, ENTITIES, RELATIONS, priority)
+    whole = rank_all([firings], chosen, triples, ENTITIES, RELATIONS, order)
     direction = np.repeat(queries.direction, np.diff(queries.target_ptr))
     assert np.array_equal(whole.optimistic[:, queries.triple, direction], optimistic)
     assert np.array_equal(whole.pessimistic[:, queries.triple, direction], pessimistic)
@@ -190,7 +198,34 @@ def test_ranks_of_targets_agree_with_the_oracle(
 
 def test_frequent_entities_come_first_then_low_numbers() -> None:
     train = np.array([[1, 0, 1], [2, 0, 3], [4, 0, 3]], np.int32)
-    assert np.argsort(frequency_priority(train, 6)).tolist() == [1, 3, 2, 4, 0, 5]
+    assert np.argsort(frequency_order(train, 6).priority).tolist() == [1, 3, 2, 4, 0, 5]
+
+
+def test_the_order_of_a_hash_set_of_java() -> None:
+    # what "hello".hashCode() and "polygenelubricants".hashCode() give, and a pair of surrogates
+    names = ["hello", "polygenelubricants", "\N{GRINNING FACE}"]
+    codes = [99162322, -(2**31), 31 * 0xD83D + 0xDE00]
+    spread = [(code & 0xFFFFFFFF) ^ (code & 0xFFFFFFFF) >> 16 for code in codes]
+    order = java_order(Vocabulary.from_names(names))
+    assert order.hashed
+    assert order.priority.tolist() == [code & 0x7FFFFFFF for code in spread]
+
+
+@given(st.lists(st.integers(0, 2**31 - 1), min_size=2, max_size=60), st.integers(0, 59))
+def test_tied_candidates_stand_in_the_buckets_of_a_table(codes: list[int], target: int) -> None:
+    target %= len(codes)
+    queries = Queries.from_triples(np.array([[len(codes), 0, target]], np.int32))
+    everyone = {entity: [0] for entity in range(len(codes))}
+    firings = make_firings(queries, [everyone, {}], [0.5])
+    order = TieOrder(np.array(codes, np.int32), hashed=True)
+    ranks = rank_targets(firings, np.zeros((1, len(codes))), order)
+    buckets = 16
+    while len(codes) > 0.75 * buckets:
+        buckets *= 2
+    place = [code % buckets for code in codes]
+    before = sum(other < place[target] for other in place)
+    same = place.count(place[target])
+    assert [int(rank[0, 0]) for rank in ranks] == [1 + before, before + same]
 
 
 # --- tuning ------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def top_sums(rule_ptr, rules, value, depths):
 
 
 @jit
-def rank_targets(query_ptr, candidate, scores, target_ptr, target, priority):
+def rank_targets(query_ptr, candidate, scores, target_ptr, target, priority, hashed):
     """Rank the targets of each query among its candidates, without its other targets.
 
     Parameters
@@ -53,6 +53,9 @@ def rank_targets(query_ptr, candidate, scores, target_ptr, target, priority):
     target : int32[targets]
     priority : int32[entities] or int32[0]
         Among equal scores the lower priority comes first; equal ones are tied. Empty: all are.
+    hashed : bool
+        Priorities are hash codes, and what comes first is told by the buckets of a table of Java
+        that has room for those with the same score.
 
     Returns
     -------
@@ -92,10 +95,18 @@ def rank_targets(query_ptr, candidate, scores, target_ptr, target, priority):
                     if other > own:
                         better += 1
                     elif other == own:
-                        if len(priority) == 0:
-                            tied += 1
-                        else:
-                            mine, theirs = priority[target[t]], priority[candidate[others[i]]]
+                        tied += 1
+                if tied > 0 and len(priority) > 0:
+                    mask = np.int64(0x7FFFFFFF)
+                    if hashed:
+                        # a table begins with 16 buckets, and doubles when it is three quarters full
+                        mask = np.int64(15)
+                        while 4 * (tied + 1) > 3 * (mask + 1):
+                            mask = 2 * mask + 1
+                    mine, tied = priority[target[t]] & mask, 0
+                    for i in range(count):
+                        if scores[s, others[i]] == own:
+                            theirs = priority[candidate[others[i]]] & mask
                             better += theirs < mine
                             tied += theirs == mine
                 ranks[0, s, t] = 1 + better

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,24 @@ from kgagg.timing import Stopwatch
 from kgagg.vocabulary import Vocabulary
 
 
+class TieOrder(NamedTuple):
+    """Which of several candidates with the same score comes first.
+
+    Attributes
+    ----------
+    priority : int32[entities]
+        Not negative; the lower one comes first, equal ones stay tied.
+    hashed : bool
+        Priorities are hash codes: what comes first is told by the bucket of a table of Java that
+        has room for all with that score.
+    """
+
+    priority: np.ndarray
+    hashed: bool = False
+
+
 def rank_targets(
-    firings: Firings, scores: np.ndarray, priority: np.ndarray | None = None
+    firings: Firings, scores: np.ndarray, order: TieOrder | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rank the targets of queries among their candidates, without the query's other targets.
 
@@ -30,8 +47,8 @@ def rank_targets(
     ----------
     firings : Firings
     scores : float64[strategies, candidates]
-    priority : int32[entities], optional
-        Breaks ties: the lower one first (see `frequency_priority`). By default nothing does.
+    order : TieOrder, optional
+        Breaks ties. By default nothing does.
 
     Returns
     -------
@@ -45,27 +62,37 @@ def rank_targets(
         scores,
         queries.target_ptr,
         queries.target,
-        np.empty(0, np.int32) if priority is None else priority,
+        *(order or TieOrder(np.empty(0, np.int32))),
     )
     return ranks[0], ranks[1]
 
 
-def frequency_priority(train: np.ndarray, entities: int) -> np.ndarray:
+def frequency_order(train: np.ndarray, entities: int) -> TieOrder:
     """Return PyClause's order of tied candidates: frequent in train first, then by number.
 
     Parameters
     ----------
     train : int32[n, 3]
     entities : int
-
-    Returns
-    -------
-    int32[entities]
     """
     frequency = np.bincount(train[:, [0, 2]].ravel(), minlength=entities)
     priority = np.empty(entities, np.int32)
     priority[np.argsort(-frequency, kind="stable")] = np.arange(entities)
-    return priority
+    return TieOrder(priority)
+
+
+def java_order(entities: Vocabulary) -> TieOrder:
+    """Return AnyBURL's order of tied candidates, which stand in a hash set of Java.
+
+    Names of which the codes meet in a bucket stay tied: they come as they went in.
+    """
+    codes = []
+    for name in entities.names():
+        code, units = 0, name.encode("utf-16-le")
+        for low, high in zip(units[::2], units[1::2], strict=True):
+            code = (31 * code + (high << 8 | low)) & 0xFFFFFFFF
+        codes.append(code ^ code >> 16)
+    return TieOrder(np.array(codes, np.int64).astype(np.uint32).astype(np.int32) & 0x7FFFFFFF, True)
 
 
 def rank_all(
@@ -74,7 +101,7 @@ def rank_all(
     triples: np.ndarray,
     entities: Vocabulary,
     relations: Vocabulary,
-    priority: np.ndarray | None = None,
+    order: TieOrder | None = None,
     watch: Stopwatch | None = None,
     threads: int | None = None,
 ) -> Ranks:
@@ -87,7 +114,7 @@ def rank_all(
     strategies : sequence of Strategy
     triples : int32[n, 3]
     entities, relations : Vocabulary
-    priority : int32[entities], optional
+    order : TieOrder, optional
         See `rank_targets`.
     watch : Stopwatch, optional
         Takes the time to get the chunks as ``apply``, and what it takes longer to rank them as
@@ -101,7 +128,7 @@ def rank_all(
     def place(firings: Firings) -> None:
         queries = firings.queries
         direction = np.repeat(queries.direction, np.diff(queries.target_ptr))
-        found = rank_targets(firings, score(firings, strategies), priority)
+        found = rank_targets(firings, score(firings, strategies), order)
         for rank, part in zip(ranks, found, strict=True):
             rank[:, queries.triple, direction] = part
 
@@ -135,7 +162,7 @@ def rank_split(
     top_x: int = 200,
     threads: int | None = None,
     memory: int | None = None,
-    priority: np.ndarray | None = None,
+    order: TieOrder | None = None,
     watch: Stopwatch | None = None,
     quiet: bool = True,
 ) -> Ranks:
@@ -151,7 +178,7 @@ def rank_split(
     strategies : sequence of Strategy
     top_x, threads, memory, quiet
         See `Engine.apply`.
-    priority : int32[entities], optional
+    order : TieOrder, optional
         See `rank_targets`.
     watch : Stopwatch, optional
         See `rank_all`.
@@ -169,13 +196,13 @@ def rank_split(
         quiet=quiet,
     )
     names = (graph.entities, graph.relations)
-    return rank_all(chunks, strategies, triples, *names, priority, watch, threads)
+    return rank_all(chunks, strategies, triples, *names, order, watch, threads)
 
 
 def rank_file(
     path: str | os.PathLike[str],
     strategies: Sequence[Strategy],
-    priority: np.ndarray | None = None,
+    order: TieOrder | None = None,
     watch: Stopwatch | None = None,
 ) -> Ranks:
     """Rank the targets of the queries whose firings are in a file, by each strategy.
@@ -185,7 +212,7 @@ def rank_file(
     path : path
         See `kgagg.engine.parquet`.
     strategies : sequence of Strategy
-    priority, watch
+    order, watch
         See `rank_all`.
 
     Raises
@@ -199,5 +226,5 @@ def rank_file(
         name = next(one.name for one in strategies if not 0 < one.best <= kept)
         raise InputError(f"{path}: has the best {kept} rules of a candidate, {name} reads more")
     return rank_all(
-        file.chunks(), strategies, file.triples, file.entities, file.relations, priority, watch
+        file.chunks(), strategies, file.triples, file.entities, file.relations, order, watch
     )

@@ -41,7 +41,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         default="expected",
         metavar="NAME",
         help="expected (default, the mean over random orders), random, realistic, optimistic, "
-        "pessimistic, or frequency (PyClause's order)",
+        "pessimistic, frequency (PyClause's order) or anyburl (its order, that of a hash set)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for random ties")
     parser.add_argument(
