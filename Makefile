@@ -1,5 +1,6 @@
 # make demo    set up, then run the small workflow: real data, rules, tables, a report
 # make test    set up, then every check that continuous integration runs
+# make docs    set up, then build the documentation; a link that leads nowhere is an error
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
@@ -8,7 +9,7 @@ PIP := --quiet --no-compile --disable-pip-version-check
 # snakefmt looks for shfmt on the path
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test setup lint bench lock clean
+.PHONY: demo test docs setup lint bench lock clean
 .DELETE_ON_ERROR:
 
 demo: setup
@@ -20,6 +21,10 @@ demo: setup
 
 test: lint
 	$(BIN)/pytest -n $(CORES)
+
+docs: setup
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
+	@echo "The documentation: build/docs/index.html"
 
 setup: $(READY)
 
