@@ -16,7 +16,6 @@ html_title = f"kgagg {release}"
 html_static_path = ["static"]
 html_css_files = ["extra.css"]
 exclude_patterns = ["made/*"]
-myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 default_role = "py:obj"
 autodoc_member_order = "bysource"

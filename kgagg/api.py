@@ -60,7 +60,7 @@ class Model:
     engine_ : Engine
         Made by `fit`.
     strategy_ : Strategy
-        Tuned by `fit`, if it is one that is tuned.
+        Tuned or fitted by `fit`, if it is one that takes that.
     """
 
     def __init__(
@@ -200,8 +200,8 @@ def evaluate(
     split : str
         ``"test"`` or ``"valid"``.
     ties : str
-        ``"expected"``, ``"random"``, ``"realistic"``, ``"optimistic"``, ``"pessimistic"`` or
-        ``"frequency"``.
+        ``"expected"``, ``"random"``, ``"realistic"``, ``"optimistic"``, ``"pessimistic"``,
+        ``"frequency"`` (PyClause's order) or ``"anyburl"`` (its order).
     top_x, top_h, semantics, threads
         See `Model`.
 
