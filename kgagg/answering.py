@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -22,8 +21,8 @@ from kgagg.rankings import Candidates, Ranking
 
 # instead of an entity: what is asked for
 ASKED = -1
-# triples whose heads and tails are looked for at once; their answers are held in memory
-_BLOCK = 4096
+# how many answers are made ready to be written at once, those to the last query aside
+_HELD = 1 << 16
 
 
 class Answers(NamedTuple):
@@ -195,8 +194,10 @@ def rank_triples(
         "memory": memory,
         "quiet": quiet,
     }
-    for start in range(0, len(triples), _BLOCK):
-        block = triples[start : start + _BLOCK]
+    # triples share queries, so many of them at once, if their answers are few
+    size = 4096 if 0 < top_k <= 256 else 256
+    for start in range(0, len(triples), size):
+        block = triples[start : start + size]
         found = {
             (a.head, a.relation, a.tail): a
             for a in answer(engine, Queries.from_triples(block), strategy, **options)
@@ -292,12 +293,13 @@ def write_answers(
                 file.write("\n")
             return
         file.write("\t".join(COLUMNS) + "\n")
+        names = [np.array(each, object) for each in (entities, relations, entities, DIRECTIONS)]
         for columns in batches(answers):
-            for head, relation, tail, asked, *rest in zip(
-                *map(np.ndarray.tolist, columns), strict=True
-            ):
-                names = (entities[head], relations[relation], entities[tail], DIRECTIONS[asked])
-                file.write("\t".join([*names, *map(str, rest)]) + "\n")
+            words = [each[ids].tolist() for each, ids in zip(names, columns, strict=False)]
+            numbers = [map(str, column.tolist()) for column in columns[len(words) :]]
+            file.writelines(
+                f"{line}\n" for line in map("\t".join, zip(*words, *numbers, strict=True))
+            )
 
 
 FORMS = ("tsv", "jsonl", "parquet")
@@ -320,8 +322,7 @@ COLUMNS = ("head", "relation", "tail", "asked", "place", "value", "known")
 
 def batches(answers: Iterable[Answers]) -> Iterator[list[np.ndarray]]:
     """Yield the `COLUMNS` for many answers at once, as numbers."""
-    iterator = iter(answers)
-    while batch := list(itertools.islice(iterator, _BLOCK)):
+    for batch in _batches(answers):
         sizes = [len(one.known) for one in batch]
         asked = np.repeat([one.head == ASKED for one in batch], sizes)
         head, relation, tail = (np.repeat([one[i] for one in batch], sizes) for i in range(3))
@@ -335,6 +336,19 @@ def batches(answers: Iterable[Answers]) -> Iterator[list[np.ndarray]]:
             np.concatenate([one.candidates.score for one in batch]),
             np.concatenate([one.known for one in batch]).astype(np.int8),
         ]
+
+
+def _batches(answers: Iterable[Answers]) -> Iterator[list[Answers]]:
+    batch: list[Answers] = []
+    held = 0
+    for one in answers:
+        batch.append(one)
+        held += 1 + len(one.known)
+        if held >= _HELD:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
 
 
 def _object(one: Answers, entities: list[str], relations: list[str]) -> dict[str, Any]:
