@@ -78,10 +78,7 @@ def cost(
             return Cost(START + 20 * applied, 2 * memory + queries // 10)
         case "time":
             turns = (config["repeats"] + 2) * (len(config["strategies"]) + 2)
-            # alone and together with the others, and once that does not count
-            fits = (2 * config["repeats"] + 1) * _fitted(config)
-            seconds = turns * (count / 1e6 + applied) + fits * 20 * applied
-            return Cost(START + seconds, memory + 60 * threads)
+            return Cost(START + turns * (count / 1e6 + applied), memory + 60 * threads)
         case _:
             return Cost(START + queries / 10_000, memory + queries // 100)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from kgagg.aggregation import Strategy, best_rules, registered, strategy
-from kgagg.aggregation.fitting import fit, fitted_names
+from kgagg.aggregation.fitting import Fitted, fit, fitted_names
 from kgagg.aggregation.ranking import frequency_order, java_order, rank_all, rank_split
 from kgagg.aggregation.tuning import TOP_H, Tuned, top_h, tune, with_unseen
 from kgagg.engine.apply import Engine
@@ -165,6 +165,7 @@ def evaluate(
     seed: int = 0,
     threads: int | None = None,
     memory: int | None = None,
+    fitted: Sequence[Fitted] = (),
     watch: Stopwatch | None = None,
     quiet: bool = True,
 ) -> Evaluation:
@@ -189,6 +190,8 @@ def evaluate(
         For random ties.
     threads, memory : int, optional
         See `Engine.apply`.
+    fitted : sequence of Fitted
+        Strategies that need not be fitted any more.
     watch : Stopwatch, optional
         Takes the seconds of ``compile``, ``fit``, ``apply`` and ``aggregate``.
     quiet : bool
@@ -229,11 +232,12 @@ def evaluate(
         )
 
     options: dict[str, Any] = {"threads": threads, "memory": memory, "quiet": quiet}
-    fitted: list[Strategy] = []
+    ready = {one.name: one for one in fitted}
     for name in plan.fitted:
-        with watch.stage("fit"):
-            fitted.append(fit(name, engine, top_x=top_x, seed=seed, **options))
-    ranks = ranked(split, [*plan.strategies, *fitted])
+        if name not in ready:
+            with watch.stage("fit"):
+                ready[name] = fit(name, engine, top_x=top_x, seed=seed, **options)
+    ranks = ranked(split, [*plan.strategies, *(ready[name] for name in plan.fitted)])
     valid = ranks
     if plan.choices and split != "valid":
         every = {one.name: one for one in itertools.chain(*plan.choices.values())}

@@ -26,6 +26,16 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     _options.add_top_x(parser)
     parser.add_argument("--semantics", default="anyburl", metavar="NAME", help="(anyburl)")
     parser.add_argument("--threads", type=_options.positive, metavar="N", help="(all processors)")
+    parser.add_argument(
+        "--fitted",
+        action="append",
+        nargs=2,
+        default=[],
+        type=Path,
+        metavar=("FILE.kgagg", "RECORD.json"),
+        help="a strategy that `kgagg fit` fitted, and the record of that, so that it is not "
+        "fitted again for every turn; can be given several times",
+    )
     parser.add_argument("--dataset", metavar="NAME", help="name of the data, for the record")
     parser.add_argument("--name", metavar="NAME", help="name of the rules, for the record")
     parser.add_argument("--json", type=Path, required=True, metavar="FILE", help="where to write")
@@ -36,6 +46,7 @@ def run(args: argparse.Namespace) -> None:
     """Time all strategies, print the totals, write everything."""
     from kgagg.aggregation.tuning import TOP_H
     from kgagg.mining.setup import usable_threads
+    from kgagg.report.results import read_json
     from kgagg.report.times import time_strategies
 
     found = time_strategies(
@@ -47,6 +58,7 @@ def run(args: argparse.Namespace) -> None:
         top_x=args.top_x,
         semantics=args.semantics,
         threads=args.threads or usable_threads(),
+        fitted={path: read_json(record)["seconds"]["fit"] for path, record in args.fitted},
     )
     for name, stages in found["strategies"].items():
         total = stages["total"]

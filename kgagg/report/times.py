@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
+from types import MappingProxyType
 from typing import Any
 
+from kgagg.aggregation.fitting import load
 from kgagg.engine.apply import Engine
 from kgagg.evaluating import evaluate
 from kgagg.graph import Graph
@@ -26,6 +28,7 @@ def time_strategies(
     top_x: int = 200,
     semantics: str = "anyburl",
     threads: int,
+    fitted: Mapping[str | os.PathLike[str], float] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Evaluate test by each strategy alone and by all together, several times.
 
@@ -41,6 +44,9 @@ def time_strategies(
     repeats : int
     h, top_x, semantics, threads
         See `kgagg.evaluating.evaluate`.
+    fitted : mapping of path to float
+        Strategies that were fitted before (see `Fitted.save`), and the seconds that took: what
+        takes long is not done again for every turn.
 
     Returns
     -------
@@ -59,8 +65,12 @@ def time_strategies(
             found = RuleSet.read(rules, vocabularies, Confidence.preset(semantics), threads=threads)
         with watch.stage("index"):
             engine = Engine(graph, found, semantics)
-        evaluate(engine, names, h=h, top_x=top_x, threads=threads, watch=watch)
+        with watch.stage("load"):
+            ready = [load(path, found.digest) for path in fitted]
+        evaluate(engine, names, h=h, top_x=top_x, threads=threads, fitted=ready, watch=watch)
         seconds = {stage: watch.seconds.get(stage, 0.0) for stage in STAGES}
+        before = zip(ready, fitted.values(), strict=True)
+        seconds["fit"] += sum(taken for one, taken in before if one.name in names)
         return seconds | {"total": sum(seconds.values()), "elapsed": watch.total()}
 
     turns = {name: [name] for name in strategies} | {TOGETHER: list(strategies)}

@@ -111,7 +111,8 @@ rule fit:
         rules="<results>/rules/{dataset}/{rules}.kgagg",
         kernels=KERNELS,
     output:
-        "<results>/models/{dataset}/{rules}/{label}.kgagg",
+        model="<results>/models/{dataset}/{rules}/{label}.kgagg",
+        record="<results>/times/{dataset}/{rules}/{label}.json",
     log:
         "<logs>/fit/{dataset}/{rules}/{label}.log",
     benchmark:
@@ -136,7 +137,8 @@ rule fit:
             --semantics {params.semantics} \
             --top-x {params.top_x} \
             --threads {threads} \
-            --out {output:q} &>{log:q}
+            --json {output.record:q} \
+            --out {output.model:q} &>{log:q}
         """
 
 

@@ -45,6 +45,12 @@ rule time:
     input:
         data=splits("test"),
         rules="<results>/rules/{dataset}/{rules}.kgagg",
+        fitted=expand(
+            "<results>/models/{{dataset}}/{{rules}}/{label}.kgagg", label=FITTED
+        ),
+        records=expand(
+            "<results>/times/{{dataset}}/{{rules}}/{label}.json", label=FITTED
+        ),
         kernels=KERNELS,
     output:
         "<results>/times/{dataset}/{rules}.json",
@@ -60,6 +66,11 @@ rule time:
     params:
         folder=folder_of,
         strategies=",".join(config["strategies"]),
+        fitted=lambda wildcards, input: [
+            argument
+            for pair in zip(input.fitted, input.records)
+            for argument in ("--fitted", *pair)
+        ],
         semantics=config["semantics"],
         top_x=config["top_x"],
         top_h=top_h,
@@ -70,6 +81,7 @@ rule time:
         NUMBA_NUM_THREADS={threads} \
             kgagg time {params.folder:q} {input.rules:q} \
             --strategies {params.strategies:q} \
+            {params.fitted:q} \
             --semantics {params.semantics} \
             --top-x {params.top_x} \
             --top-h {params.top_h} \
