@@ -45,6 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Failed as error:
         print(f"kgagg: error: {error}", file=sys.stderr)
         return 1
+    except ModuleNotFoundError as error:
+        # what draws or runs Java is not needed by all, and so not always installed
+        if error.name is None or error.name.startswith("kgagg"):
+            raise
+        print(f"kgagg: error: needs {error.name}: pip install {error.name}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt as interrupt:
         print(f"kgagg: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return 130

@@ -71,6 +71,7 @@ def test_queries_from_a_file_in_its_order(world: Path, engine: Engine, tmp_path:
         names[form] = table["tail"].where(tails, table["head"]).tolist()
     assert names["tsv"] == names["jsonl"] == names["parquet"]
     assert call(world, tmp_path / "x", "--queries", str(path), "--format", "anyburl") == 2
+    assert call(world, tmp_path / "x", "--format", "anyburl", "--show-known") == 2
 
 
 def test_known_facts_are_left_out_or_shown(engine: Engine) -> None:

@@ -96,6 +96,17 @@ def test_help_is_there_at_once() -> None:
     assert min(seconds() for _ in range(3)) < 0.3
 
 
+def test_what_is_not_installed_is_told(
+    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "kgagg.report.plots", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["stats", str(world), "--picture", str(world / "degrees.svg")]) == 1
+    assert capsys.readouterr().err == "kgagg: error: needs matplotlib: pip install matplotlib\n"
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

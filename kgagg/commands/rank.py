@@ -106,6 +106,8 @@ def run(args: argparse.Namespace) -> None:
     options["top_k"] = args.top_k
     if form == "anyburl" and (triples == ASKED).any():
         raise InputError("format anyburl lists heads and tails: expected triples, no `?`")
+    if form == "anyburl" and args.show_known:
+        raise InputError("format anyburl leaves out known facts: expected no --show-known")
     with watch.stage("answer"):
         if form == "anyburl":
             rankings = rank_triples(engine, triples, strategy, **options)
