@@ -128,3 +128,16 @@ def test_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
             same = doctest.OutputChecker().check_output(block.text, expected, options)
             assert same, f"{place}: expected\n{block.text}but it printed\n{expected}"
+
+
+def test_the_documentation_builds_and_all_links_lead_somewhere(tmp_path: Path) -> None:
+    call = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"]
+    done = subprocess.run([*call, ROOT / "docs", tmp_path / "docs"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    pages = {page.stem for page in (tmp_path / "docs").glob("*.html")}
+    assert {page.stem for page in (ROOT / "docs").glob("*.md")} <= pages
+    # nothing is loaded from elsewhere
+    for page in (tmp_path / "docs").glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"<(script|img)[^>]*src=\"https?:", text), page.name
+        assert not re.search(r"<link[^>]*rel=\"stylesheet\"[^>]*href=\"https?:", text), page.name
