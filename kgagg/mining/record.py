@@ -82,7 +82,8 @@ def write_record(
         **more,
         runs=[
             {
-                "command": list(mined.command),
+                # from here, so that a record tells nothing of the folders of a machine
+                "command": [part.removeprefix(f"{Path.cwd()}/") for part in mined.command],
                 "seconds": round(mined.run.seconds, 2),
                 "peak_memory_mb": mined.run.peak_memory >> 20,
                 "exit_code": mined.run.status,
