@@ -33,10 +33,13 @@ def run(args: argparse.Namespace) -> None:
 
     from kgagg.cli import main
     from kgagg.errors import Failed
+    from kgagg.files import cache_folder
     from kgagg.progress import span
     from kgagg.timing import Stopwatch
 
     watch = Stopwatch()
+    if not (cache_folder() / "numba").exists():
+        print("The first run compiles the kernels, which takes about a minute.")
     rules, facts, page = (str(args.out / name) for name in ("rules.txt", "new.tsv", "why.html"))
 
     def step(*call: str) -> None:
