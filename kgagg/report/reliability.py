@@ -28,7 +28,7 @@ def draw(curves: Mapping[str, Reliability], path: str | os.PathLike[str]) -> Non
         axes.plot([0, 1], [0, 1], color=COLOURS[-1], linestyle="--", linewidth=1)
         marks = zip(curves.items(), COLOURS, SHAPES, strict=False)
         for (name, curve), colour, shape in marks:
-            label = f"{name} (mean error {curve.error:.3f})"
+            label = f"{name} (mean error {curve.error:.4f})"
             axes.plot(curve.said, curve.found, color=colour, marker=shape, label=label)
             below.plot(curve.said, curve.answers, color=colour, marker=shape, markersize=4)
             axes.set_ylabel(f"share of answers that are right, on {curve.split}")
