@@ -7,7 +7,7 @@ query which has one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,18 +41,20 @@ class Answered:
     @classmethod
     def of(cls, value: np.ndarray, right: np.ndarray) -> Answered:
         """Count single answers, float64[m] and bool[m]."""
-        return cls._merged(value, np.ones(len(value), np.int64), right.astype(np.int64))
+        return cls._counted(value, np.ones(len(value), np.int64), right)
 
     @classmethod
-    def _merged(cls, value: np.ndarray, answers: np.ndarray, right: np.ndarray) -> Answered:
+    def joined(cls, parts: Sequence[Answered]) -> Answered:
+        """Count the answers of all parts; at least one part."""
+        columns = ([getattr(part, name) for part in parts] for name in cls.__annotations__)
+        return cls._counted(*map(np.concatenate, columns))
+
+    @classmethod
+    def _counted(cls, value: np.ndarray, answers: np.ndarray, right: np.ndarray) -> Answered:
         values, row = np.unique(value, return_inverse=True)
         # the sums are whole numbers far below 2**53
         sums = (np.bincount(row, counts, len(values)) for counts in (answers, right))
         return cls(values, *(each.astype(np.int64) for each in sums))
-
-    def __add__(self, other: Answered) -> Answered:
-        pairs = ((getattr(self, name), getattr(other, name)) for name in self.__annotations__)
-        return self._merged(*map(np.concatenate, pairs))
 
 
 def answered(
@@ -86,7 +88,8 @@ def answered(
         memory=memory,
         quiet=quiet,
     )
-    return sum(_counted(chunks, strategy), Answered.of(np.empty(0), np.empty(0, np.bool_)))
+    none = Answered.of(np.empty(0), np.empty(0, np.bool_))
+    return Answered.joined([none, *_counted(chunks, strategy)])
 
 
 def _counted(chunks: Iterator[Firings], strategy: Strategy) -> Iterator[Answered]:

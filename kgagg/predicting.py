@@ -22,7 +22,6 @@ from kgagg.progress import Progress
 
 COLUMNS = ("head", "relation", "tail", "value", "probability", "rules", "rule")
 
-
 _TRIPLE = ("relation", "head", "tail")
 # a new fact, what the strategy shows for it, how many rules predict it, and the best of these
 FACT = np.dtype(

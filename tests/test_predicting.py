@@ -110,7 +110,7 @@ def test_the_calibration_is_the_isotonic_regression(pairs: list[tuple[float, boo
         Answered.of(np.array([v for v, _ in part]), np.array([r for _, r in part], bool))
         for part in parts
     ]
-    joined = counted[0] + counted[1]
+    joined = Answered.joined(counted)
     assert joined.right.tolist() == whole.right.tolist()
     calibration = Calibration.fit(joined)
     exact = naive.isotonic(values, right)
@@ -173,3 +173,7 @@ def test_files(world: Path, tmp_path: Path) -> None:
     assert "<svg" in plot.read_text()
     assert main([*call, "--format", "parquet"]) == 2
     assert main([*call, "--format", "csv"]) == 2
+    assert main([*call, "--plot", "plot.gif"]) == 2
+    (world / "valid.txt").unlink()
+    assert main([*call, "--plot", str(plot)]) == 2
+    assert main(call) == 0

@@ -73,6 +73,12 @@ def run(args: argparse.Namespace) -> None:
     expect_form(form)
     if form == "parquet" and not args.out:
         raise InputError("format parquet is for files: expected --out FILE")
+    if args.plot:
+        # what is missing is told before the work is done
+        from kgagg.report.reliability import draw
+
+        if args.plot.suffix not in (".svg", ".png"):
+            raise InputError(f"{args.plot}: expected a name that ends in .svg or .png")
     watch = Stopwatch()
     engine = _options.open_engine(args, watch)
     graph = engine.graph
@@ -81,6 +87,8 @@ def run(args: argparse.Namespace) -> None:
     with watch.stage("tune"):
         strategy = ready_strategy(engine, args.strategy, h=args.top_h or TOP_H, **options)
     calibration = None
+    if args.plot and not len(graph.valid):
+        raise InputError("--plot shows the calibration on valid, which is empty")
     if len(graph.valid):
         with watch.stage("calibrate"):
             calibration = Calibration.fit(answered(engine, strategy, "valid", **options))
@@ -103,8 +111,6 @@ def run(args: argparse.Namespace) -> None:
     else:
         sys.stdout.writelines(lines(found, form))
     if args.plot:
-        from kgagg.report.reliability import draw
-
         draw(curves, args.plot)
     _options.write_record(
         args,
