@@ -429,6 +429,6 @@ def test_the_page_works_in_a_browser(finished: Path, tmp_path: Path) -> None:
     assert found["digest"]
     assert set(found["shown"]) == {found["chosen"]}
     assert found["relations"] > 50
-    assert len(found["pictures"]) == 5
+    assert len(found["pictures"]) == 6
     assert min(found["pictures"]) > 300
     assert found["loaded"] == 0
