@@ -183,7 +183,9 @@ def _tradeoff(results: Sequence[Result], times: Sequence[Mapping[str, Any]]) -> 
                 label=title(strategy),
             )
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+        low, high = axes.get_xlim()
+        wide = high > 8 * low
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if wide else (1, 1.5, 2, 3, 5, 7)))
         axes.xaxis.set_major_formatter("{x:g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel("seconds")
