@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
+
+from kgagg.archives import extract
+from kgagg.graph import SPLITS
 
 # the first call of a kernel may compile it, which says nothing about the code
 settings.register_profile("kgagg", deadline=None)
@@ -26,10 +28,10 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def wnrr(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the real WNRR, with train.txt, valid.txt and test.txt."""
-    folder = tmp_path_factory.mktemp("data")
-    with tarfile.open(shared_data / "data" / "wnrr.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
-    return folder / "wnrr"
+    folder = tmp_path_factory.mktemp("wnrr")
+    splits = {f"{split}.txt": folder / f"{split}.txt" for split in SPLITS}
+    extract(shared_data / "data" / "wnrr.tar.gz", splits, "wnrr")
+    return folder
 
 
 @pytest.fixture

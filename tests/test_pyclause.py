@@ -11,7 +11,6 @@ import os
 import random
 import shutil
 import subprocess
-import tarfile
 from collections.abc import Sequence
 from itertools import pairwise, product
 from pathlib import Path
@@ -21,9 +20,10 @@ import numpy as np
 import pytest
 from small import make_queries
 
+from kgagg.archives import extract
 from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Queries
-from kgagg.graph import Adjacency, Graph
+from kgagg.graph import SPLITS, Adjacency, Graph
 from kgagg.rules import ME, Confidence, RuleSet
 
 # for each folder given, answers its queries with all candidates and their scores
@@ -109,9 +109,9 @@ def compare(folder: Path, graph: Graph, queries: Queries) -> tuple[int, float]:
 def test_real_rules(
     name: str, count: int, pyclause: str, shared_data: Path, tmp_path: Path
 ) -> None:
-    with tarfile.open(shared_data / "data" / f"{name}.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    folder = tmp_path / name
+    folder = tmp_path
+    splits = {f"{split}.txt": folder / f"{split}.txt" for split in SPLITS}
+    extract(shared_data / "data" / f"{name}.tar.gz", splits, name)
     with (
         lzma.open(shared_data / "rules" / f"{name}.anyburl.rules.xz") as packed,
         (folder / "rules.txt").open("wb") as plain,
