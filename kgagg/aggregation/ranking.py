@@ -204,6 +204,7 @@ def rank_file(
     strategies: Sequence[Strategy],
     order: TieOrder | None = None,
     watch: Stopwatch | None = None,
+    threads: int | None = None,
 ) -> Ranks:
     """Rank the targets of the queries whose firings are in a file, by each strategy.
 
@@ -212,7 +213,7 @@ def rank_file(
     path : path
         See `kgagg.engine.parquet`.
     strategies : sequence of Strategy
-    order, watch
+    order, watch, threads
         See `rank_all`.
 
     Raises
@@ -225,6 +226,5 @@ def rank_file(
     if kept and not 0 < needed <= kept:
         name = next(one.name for one in strategies if not 0 < one.best <= kept)
         raise InputError(f"{path}: has the best {kept} rules of a candidate, {name} reads more")
-    return rank_all(
-        file.chunks(), strategies, file.triples, file.entities, file.relations, order, watch
-    )
+    names = (file.entities, file.relations)
+    return rank_all(file.chunks(), strategies, file.triples, *names, order, watch, threads)

@@ -93,6 +93,13 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(0 if item == "all" else count(item) for item in text.split(","))
 
 
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """Add how many threads work."""
+    parser.add_argument(
+        "--threads", type=positive, metavar="N", help="default: all processors; changes no result"
+    )
+
+
 def add_meaning(parser: argparse.ArgumentParser) -> None:
     """Add how rules are read and what they predict, and how to run."""
     parser.add_argument(
@@ -103,9 +110,7 @@ def add_meaning(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--pca", action="store_true", help="rank rules by AMIE's PCA confidence")
     parser.add_argument("--strict", action="store_true", help="stop at the first unusable rule")
-    parser.add_argument(
-        "--threads", type=positive, metavar="N", help="default: all processors; changes no result"
-    )
+    add_threads(parser)
     parser.add_argument(
         "--memory", type=memory, metavar="SIZE", help="such as 8G; default: 60 %% of what is free"
     )

@@ -43,6 +43,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         metavar="FILE.kgagg",
         help="a strategy that was fitted by `kgagg fit`; can be given several times",
     )
+    _options.add_threads(parser)
     _options.add_json(parser)
     return parser
 
@@ -66,5 +67,6 @@ def run(args: argparse.Namespace) -> None:
         strategies += [load(path, file.settings["rules"]) for path in args.fitted]
     if not strategies:
         raise InputError("nothing to rank by, expected --strategies, --tuned or --fitted")
-    rank_file(args.firings, strategies, watch=watch).write(args.ranks)
+    ranks = rank_file(args.firings, strategies, watch=watch, threads=args.threads)
+    ranks.write(args.ranks)
     _options.write_record(args, watch, strategies=[one.name for one in strategies])

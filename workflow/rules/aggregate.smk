@@ -47,6 +47,7 @@ rule rank_plain:
         r"""
         kgagg aggregate {input.firings:q} \
             --strategies {params.strategy:q} \
+            --threads {threads} \
             --ranks {output:q} &>{log:q}
         """
 
@@ -74,6 +75,7 @@ rule tune_h:
         r"""
         kgagg tune {input.firings:q} \
             --top-h {params.top_h} \
+            --threads {threads} \
             --out {output:q} &>{log:q}
         """
 
@@ -101,6 +103,7 @@ rule rank_tuned:
         r"""
         kgagg aggregate {input.firings:q} \
             --tuned {input.model:q} \
+            --threads {threads} \
             --ranks {output:q} &>{log:q}
         """
 
@@ -165,6 +168,7 @@ rule rank_fitted:
         r"""
         kgagg aggregate {input.firings:q} \
             --fitted {input.model:q} \
+            --threads {threads} \
             --ranks {output:q} &>{log:q}
         """
 
@@ -230,5 +234,6 @@ rule rank_curve:
         r"""
         kgagg aggregate {input.firings:q} \
             --strategies {params.strategies:q} \
+            --threads {threads} \
             --ranks {output:q} &>{log:q}
         """
