@@ -128,7 +128,7 @@ def _precedes(rule_ptr, rules, level, one, other):
 
 
 @jit
-def _sort(values, start, stop):
+def sort(values, start, stop):
     """Sort a part that is nearly sorted: Shell's method, which compiles faster than a call."""
     gap = 1
     while gap < (stop - start) // 3:
@@ -173,7 +173,7 @@ def reorder(query_ptr, rule_ptr, rules, level, weight):
         start, stop = rule_ptr[row], rule_ptr[row + 1]
         for i in range(start, stop):
             packed[i] = (np.int64(level[rules[i]]) << 32) | rules[i]
-        _sort(packed, start, stop)
+        sort(packed, start, stop)
         for i in range(start, stop):
             result[i] = packed[i] & 0xFFFFFFFF
             strength[row] += weight[result[i]]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from kgagg._compile import kernels
+from kgagg.aggregation import _kernels
+from kgagg.aggregation._kernels import sort
 
-jit = kernels(__file__)
+jit = kernels(__file__, _kernels.__file__)
 
 
 @jit
@@ -28,22 +30,6 @@ def sketch(sets, items, multiplier, offset, sketches):
         for k in range(len(multiplier)):
             value = np.uint16((multiplier[k] * item + offset[k]) >> np.uint64(48))
             row[k] = min(row[k], value)
-
-
-@jit
-def _sort(values, size):
-    """Sort the beginning of an array: Shell's method."""
-    gap = 1
-    while gap < size // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, size):
-            value, at = values[i], i
-            while at >= gap and values[at - gap] > value:
-                values[at] = values[at - gap]
-                at -= gap
-            values[at] = value
-        gap //= 3
 
 
 @jit
@@ -174,7 +160,7 @@ def sweep(query_ptr, candidate, target_ptr, target, rule_ptr, rules, fixed, plac
                 total += fixed[rules[start + i]]
                 by_place[i] = (np.int64(place[rules[start + i]]) << 32) | i
                 parent[i] = i
-            _sort(by_place, count)
+            sort(by_place, 0, count)
             joints = 0
             for i in range(1, count):
                 low, high = by_place[i - 1] >> 32, by_place[i] >> 32
@@ -185,7 +171,7 @@ def sweep(query_ptr, candidate, target_ptr, target, rule_ptr, rules, fixed, plac
                 if value > 0:
                     by_level[joints] = (np.int64(levels - value) << 32) | i
                     joints += 1
-            _sort(by_level, joints)
+            sort(by_level, 0, joints)
             for k in range(joints):
                 i = by_level[k] & 0xFFFFFFFF
                 a = _root(parent, by_place[i - 1] & 0xFFFFFFFF)
