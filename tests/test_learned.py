@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from test_aggregation import RELATIONS, make_firings
 
-from kgagg.aggregation import _learned
+from kgagg.aggregation import _kernels, _learned
 from kgagg.aggregation.fitting import fit, load, slots
 from kgagg.aggregation.learned import DEPTH, Learned
 from kgagg.engine.apply import Engine
@@ -60,7 +60,7 @@ def test_steps_follow_the_gradient(firings: Firings) -> None:
     """With great sums of squares a step of Adagrad is the gradient, up to a constant."""
     generator = np.random.default_rng(1)
     queries = firings.queries
-    row = _learned.target_rows(
+    row = _kernels.target_rows(
         firings.query_ptr, firings.candidate, queries.target_ptr, queries.target
     )
     group = np.stack([np.arange(6), np.arange(6) % 2], axis=1).astype(np.int32)

@@ -41,6 +41,19 @@ def top_sums(rule_ptr, rules, value, depths):
 
 
 @jit
+def target_rows(query_ptr, candidate, target_ptr, target):
+    """Return the row of each target among the candidates, -1 if it is none: int64[targets]."""
+    rows = np.full(len(target), -1, np.int64)
+    for query in range(len(query_ptr) - 1):
+        for t in range(target_ptr[query], target_ptr[query + 1]):
+            for row in range(query_ptr[query], query_ptr[query + 1]):
+                if candidate[row] == target[t]:
+                    rows[t] = row
+                    break
+    return rows
+
+
+@jit
 def rank_targets(query_ptr, candidate, scores, target_ptr, target, priority, hashed):
     """Rank the targets of each query among its candidates, without its other targets.
 
@@ -68,17 +81,13 @@ def rank_targets(query_ptr, candidate, scores, target_ptr, target, priority, has
         longest = max(longest, query_ptr[query + 1] - query_ptr[query])
     others = np.empty(longest, np.int64)
     is_target = np.empty(longest, np.bool_)
-    row_of = np.empty(len(target), np.int64)
+    row_of = target_rows(query_ptr, candidate, target_ptr, target)
     for query in range(len(query_ptr) - 1):
         first, last = query_ptr[query], query_ptr[query + 1]
         is_target[: last - first] = False
         for t in range(target_ptr[query], target_ptr[query + 1]):
-            row_of[t] = -1
-            for row in range(first, last):
-                if candidate[row] == target[t]:
-                    row_of[t] = row
-                    is_target[row - first] = True
-                    break
+            if row_of[t] >= 0:
+                is_target[row_of[t] - first] = True
         count = 0
         for row in range(first, last):
             if not is_target[row - first]:

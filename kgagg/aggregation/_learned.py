@@ -10,19 +10,6 @@ jit = kernels(__file__)
 
 
 @jit
-def target_rows(query_ptr, candidate, target_ptr, target):
-    """Return the row of each target among the candidates, -1 if it is none: int64[targets]."""
-    rows = np.full(len(target), -1, np.int64)
-    for query in range(len(query_ptr) - 1):
-        for t in range(target_ptr[query], target_ptr[query + 1]):
-            for row in range(query_ptr[query], query_ptr[query + 1]):
-                if candidate[row] == target[t]:
-                    rows[t] = row
-                    break
-    return rows
-
-
-@jit
 def score(query_ptr, slot, rule_ptr, rules, value, discount, bias, bins):
     """Score candidates: the discounted values of their rules, and the bias of their bin.
 
@@ -70,7 +57,7 @@ def learn(
         See `score`.
     target_ptr : int64[queries + 1]
     target_row : int64[targets]
-        See `target_rows`.
+        See `kgagg.aggregation._kernels.target_rows`.
     used : bool[targets]
     weight : float64[all rules]
         The value of a rule is its weight times one plus the changes of its groups.

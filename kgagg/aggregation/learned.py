@@ -27,7 +27,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kgagg.aggregation import _learned
+from kgagg.aggregation import _kernels, _learned
 from kgagg.aggregation.fitting import Fitted, fittable, reciprocal_ranks, slots
 from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Firings
@@ -176,7 +176,7 @@ class _Lesson:
         queries = valid.queries
         self.weight = _finite(valid.weight)
         self.slot = slots(queries)
-        self.row = _learned.target_rows(
+        self.row = _kernels.target_rows(
             valid.query_ptr, valid.candidate, queries.target_ptr, queries.target
         )
         every, still = np.ones(len(self.row), np.bool_), np.zeros(len(_RATES))
