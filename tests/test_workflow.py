@@ -328,9 +328,7 @@ def sandbox(folder: Path, packages: str, *call: str, limit: int) -> str:
     except subprocess.TimeoutExpired:
         pytest.skip(f"installing {packages} takes too long here")
     if probe.returncode:
-        reason = (probe.stderr.strip().splitlines() or ["see install.log in /tmp/kgagg-sandbox"])[
-            -1
-        ]
+        reason = (probe.stderr.strip().splitlines() or ["see the log in /tmp/kgagg-sandbox"])[-1]
         pytest.skip(f"no sandbox with {packages}: {reason}")
     run = subprocess.run(
         [*overlay, *call], cwd=folder, capture_output=True, text=True, timeout=limit, check=False

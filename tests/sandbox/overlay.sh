@@ -3,11 +3,13 @@
 #
 #     overlay.sh 'PACKAGE ...' COMMAND...
 #
-# The host stays as it is: the packages are installed into an overlay over /, and the command runs
-# there in mount, network, process and host name spaces of its own, which end with it. There is no
-# network but the loopback. Real, and shared with the host, are only the working folder and the
-# folders that SANDBOX_SHARED names (separated by colons).
-# Needs root, overlayfs and Debian's archive; the first call for some packages installs them.
+# The host stays as it is: the packages are installed once, into a layer over /, and each command
+# has a copy of that layer, deleted in the end: commands running at the same time do not see each
+# other. (It cannot be a layer below, the kernel refuses layers that lie in one another.) The
+# command has mount, network, process and host name spaces of its own, too, and no network but the
+# loopback. Real, and shared with the host, are only the working folder and the folders that
+# SANDBOX_SHARED names (separated by colons).
+# Needs root, overlayfs and Debian's archive.
 set -euo pipefail
 
 mount_root() {
@@ -31,7 +33,7 @@ case ${1:-} in
     chmod +x "$root/usr/sbin/policy-rc.d"
     # shellcheck disable=SC2086
     chroot "$root" env DEBIAN_FRONTEND=noninteractive \
-      apt-get install --yes --no-install-recommends $packages >"$state/install.log" 2>&1
+      apt-get install --yes --no-install-recommends $packages >"$installed.log" 2>&1
     ;;
   __run)
     shift
@@ -49,14 +51,23 @@ case ${1:-} in
   *)
     packages=$1 folder=$PWD script=$(realpath "$0")
     shift
-    state=${SANDBOX_STATE:-/tmp/kgagg-sandbox}/$(sha256sum <<<"$packages" | cut -c 1-12)
+    states=${SANDBOX_STATE:-/tmp/kgagg-sandbox}
+    installed=$states/$(sha256sum <<<"$packages" | cut -c 1-12)
+    mkdir -p "$states"
+    state=$(mktemp -d "$states/XXXXXX")
+    trap 'rm -rf "$state"' EXIT
     root=$state/root
-    export packages folder state root
-    mkdir -p "$state"/{upper,work,root}
-    if [[ ! -e $state/installed ]]; then
+    export packages folder installed state root
+    mkdir "$state"/{work,root}
+    exec 9>"$installed.lock"
+    flock 9
+    if [[ ! -e $installed ]]; then
+      mkdir "$state/upper"
       unshare --mount --pid --fork "$script" __install
-      touch "$state/installed"
+      mv "$state/upper" "$installed"
     fi
-    exec unshare --mount --net --uts --pid --fork --kill-child "$script" __run "$@"
+    exec 9>&-
+    cp --archive "$installed" "$state/upper"
+    unshare --mount --net --uts --pid --fork --kill-child "$script" __run "$@"
     ;;
 esac

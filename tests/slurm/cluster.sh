@@ -19,7 +19,6 @@ configure() {
   printf '127.0.0.1 localhost\n10.77.0.1 node1\n' >/etc/hosts
   install -d -o munge -g munge /run/munge
   install -d /var/spool/slurmctld /var/spool/slurmd /var/log/slurm /etc/slurm
-  rm -rf /var/spool/slurmctld/* /run/slurm*.pid
   # slurmd looks for a control group file system that is not there, unless it is told which
   echo 'CgroupPlugin=cgroup/v1' >/etc/slurm/cgroup.conf
   cat >/etc/slurm/slurm.conf <<CONF
@@ -73,10 +72,9 @@ JobAcctGatherFrequency=1
 CONF
   slurmdbd
   wait_for sacctmgr --noheader list cluster
-  # they are there already when the sandbox is used again
   for what in 'cluster sandbox' 'account tests' 'user root account=tests'; do
     # shellcheck disable=SC2086
-    sacctmgr --immediate add $what >/dev/null 2>&1 || true
+    sacctmgr --immediate add $what >/dev/null
   done
 }
 
