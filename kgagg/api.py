@@ -45,7 +45,8 @@ class Model:
     strategy : str
         ``"max"``, ``"max+"``, ``"noisy-or"``, ``"noisy-or-top-5"`` (any number), ``"mean"``,
         ``"log-odds"``; ``"noisy-or-top-h*"`` or ``"tuned"``, which are tuned on valid;
-        ``"learned"``, ``"safran"`` or ``"sparse"``, which are fitted on valid (sparse on train).
+        ``"learned"``, ``"safran"`` or ``"sparse"``, which are fitted on valid (sparse on train);
+        or a file of `kgagg fit` or `kgagg tune`.
     semantics : str
         ``"anyburl"`` or ``"pyclause"``: what a rule predicts, weights and thresholds.
     top_x : int

@@ -6,12 +6,15 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kgagg import __version__
+from kgagg.commands import _options
 from kgagg.errors import Failed, InputError
+from kgagg.timing import Stopwatch
 
-# Each module has `add_parser(verbs)`, which imports nothing heavy, and `run(args)`.
+# Each module has `add_parser(verbs)`, which imports nothing heavy, and `run(args)`, which returns
+# what a record of the run says besides the seconds, if there is something.
 VERBS = (
     "demo",
     *("fetch", "stats", "mine", "rules"),
@@ -30,7 +33,23 @@ def parser() -> argparse.ArgumentParser:
     for verb in VERBS:
         module = importlib.import_module(f"kgagg.commands.{verb}")
         module.add_parser(verbs).set_defaults(run=module.run)
+    for leaf in leaves(top):
+        _options.add_common(leaf)
     return top
+
+
+def leaves(parent: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of the verbs, and of their parts where they have some."""
+    parts = [
+        part
+        for action in parent._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for part in action.choices.values()
+    ]
+    for part in parts:
+        yield from leaves(part)
+    if not parts:
+        yield parent
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,8 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # higher levels take a fifth longer to compile, and make nothing faster here
     os.environ.setdefault("NUMBA_OPT", "1")
     args = parser().parse_args(arguments)
+    args.watch = Stopwatch()
     try:
-        args.run(args)
+        _options.tell(args, args.run(args) or {})
         sys.stdout.flush()
     except InputError as error:
         print(f"kgagg: error: {error}", file=sys.stderr)

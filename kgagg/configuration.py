@@ -176,7 +176,7 @@ def _unknown(where: str, names: Iterable[str], known: Iterable[str]) -> Iterator
 
 
 def _options(miner: str) -> list[str]:
-    """Return the options of a miner, but for those that the workflow itself gives."""
+    """Return the options that only mining has, but for what the workflow itself gives."""
     from kgagg.commands import mine
 
     verbs = argparse.ArgumentParser().add_subparsers()
@@ -186,8 +186,7 @@ def _options(miner: str) -> list[str]:
         if isinstance(action, argparse._SubParsersAction)
     )
     options = miners.choices[miner]._option_string_actions
-    ours = {"help", "out", "threads", "quiet"}
-    return [name for text in options if (name := text.lstrip("-")) not in ours]
+    return [name for text in options if (name := text.lstrip("-")) not in ("help", "out")]
 
 
 def staged(strategy: str) -> str:

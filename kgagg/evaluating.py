@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from kgagg.aggregation import Strategy, best_rules, registered, strategy
-from kgagg.aggregation.fitting import Fitted, fit, fitted_names
+from kgagg.aggregation.fitting import fit, fitted_names, load
 from kgagg.aggregation.ranking import frequency_order, java_order, rank_all, rank_split
 from kgagg.aggregation.tuning import TOP_H, Tuned, top_h, tune, with_unseen
 from kgagg.engine.apply import Engine
@@ -38,7 +38,7 @@ class Plan:
     choices : dict of str to list of Strategy
         For each tuned one, what it chooses from.
     fitted : tuple of str
-        Those that are fitted (see `kgagg.aggregation.fitting`).
+        Those that are to be fitted (see `kgagg.aggregation.fitting`).
     strategies : list of Strategy
         What is ranked on the split besides: the others, and all choices; each once.
     """
@@ -49,31 +49,47 @@ class Plan:
     strategies: Sequence[Strategy]
 
     @classmethod
-    def of(cls, names: Sequence[str], engine: Engine, h: Sequence[int] = TOP_H) -> Plan:
+    def of(
+        cls, strategies: Sequence[str | Strategy], engine: Engine, h: Sequence[int] = TOP_H
+    ) -> Plan:
         """Resolve the names of strategies.
 
         Parameters
         ----------
-        names : sequence of str
-            Besides those of the registry: ``noisy-or-top-h*``, which chooses from `top_h`;
+        strategies : sequence of str or Strategy
+            Besides the names of the registry: ``noisy-or-top-h*``, which chooses from `top_h`;
             ``tuned``, which chooses from the same and noisy-or, each with several numbers of
-            unseen examples; those of `fitted_names`; and ``all``, which stands for every strategy
-            but those that read all rules of a candidate and those that are fitted.
+            unseen examples; those of `fitted_names`; ``all``, which stands for every strategy
+            but those that read all rules of a candidate and those that are fitted; and files that
+            `kgagg fit` (``.kgagg``) and `kgagg tune` (``.json``) wrote.
         engine : Engine
         h : sequence of int
             See `top_h`.
         """
-        names = tuple(dict.fromkeys(itertools.chain.from_iterable(_expand(n, h) for n in names)))
+        asked = [_opened(one, engine) for one in strategies]
+        ready = {one.name: one for one in asked if isinstance(one, Strategy)}
+        expanded = ([one.name] if isinstance(one, Strategy) else _expand(one, h) for one in asked)
+        names = tuple(dict.fromkeys(itertools.chain.from_iterable(expanded)))
         choices: dict[str, Sequence[Strategy]] = {}
-        if TUNED_H in names:
+        if TUNED_H in names and TUNED_H not in ready:
             choices[TUNED_H] = top_h(h)
-        if TUNED_ALL in names:
+        if TUNED_ALL in names and TUNED_ALL not in ready:
             by_value = engine.semantics.levels_by_value
             choices[TUNED_ALL] = with_unseen(top_h([*h, 0]), engine.rules, by_value)
-        fitted = tuple(name for name in names if name in fitted_names())
-        plain = [_plain(name) for name in names if name not in choices and name not in fitted]
+        fitted = tuple(name for name in names if name in fitted_names() and name not in ready)
+        others = (name for name in names if name not in choices and name not in fitted)
+        plain = [ready.get(name) or _plain(name) for name in others]
         each = {one.name: one for one in itertools.chain(plain, *choices.values())}
         return cls(names, choices, fitted, list(each.values()))
+
+
+def _opened(one: str | Strategy, engine: Engine) -> str | Strategy:
+    """Read a strategy from a file, if that is what is meant."""
+    if isinstance(one, str) and one.endswith(".kgagg"):
+        return load(one, engine.rules.digest)
+    if isinstance(one, str) and one.endswith(".json"):
+        return Tuned.load(one, engine.graph.relations)
+    return one
 
 
 def _expand(name: str, h: Sequence[int]) -> Sequence[str]:
@@ -156,7 +172,7 @@ class Evaluation:
 
 def evaluate(
     engine: Engine,
-    strategies: Sequence[str] = PAPER,
+    strategies: Sequence[str | Strategy] = PAPER,
     split: str = "test",
     *,
     h: Sequence[int] = TOP_H,
@@ -165,7 +181,6 @@ def evaluate(
     seed: int = 0,
     threads: int | None = None,
     memory: int | None = None,
-    fitted: Sequence[Fitted] = (),
     watch: Stopwatch | None = None,
     quiet: bool = True,
 ) -> Evaluation:
@@ -174,7 +189,7 @@ def evaluate(
     Parameters
     ----------
     engine : Engine
-    strategies : sequence of str
+    strategies : sequence of str or Strategy
         See `Plan.of`.
     split : str
         ``"test"`` or ``"valid"``.
@@ -190,8 +205,6 @@ def evaluate(
         For random ties.
     threads, memory : int, optional
         See `Engine.apply`.
-    fitted : sequence of Fitted
-        Strategies that need not be fitted any more.
     watch : Stopwatch, optional
         Takes the seconds of ``compile``, ``fit``, ``apply`` and ``aggregate``.
     quiet : bool
@@ -232,12 +245,9 @@ def evaluate(
         )
 
     options: dict[str, Any] = {"threads": threads, "memory": memory, "quiet": quiet}
-    ready = {one.name: one for one in fitted}
-    for name in plan.fitted:
-        if name not in ready:
-            with watch.stage("fit"):
-                ready[name] = fit(name, engine, top_x=top_x, seed=seed, **options)
-    ranks = ranked(split, [*plan.strategies, *(ready[name] for name in plan.fitted)])
+    with watch.stage("fit"):
+        fitted = [fit(name, engine, top_x=top_x, seed=seed, **options) for name in plan.fitted]
+    ranks = ranked(split, [*plan.strategies, *fitted])
     valid = ranks
     if plan.choices and split != "valid":
         every = {one.name: one for one in itertools.chain(*plan.choices.values())}

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import resource
 import time
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from numba.core import event
+if TYPE_CHECKING:
+    from numba.core import event
 
 _Item = TypeVar("_Item")
 
 
-# what is compiled for the sake of another kernel is counted once
-_compiling = event.TimingListener()
-event.register("numba:compile", _compiling)
+@functools.cache
+def _compiling() -> event.TimingListener:
+    """Listen to numba from now on; what has no stages does not even import it."""
+    from numba.core import event
+
+    # what is compiled for the sake of another kernel is counted once
+    listener = event.TimingListener()
+    event.register("numba:compile", listener)
+    return listener
 
 
 def _compiled() -> float:
     """Return the seconds that numba has spent compiling."""
-    return float(_compiling.duration) if _compiling.done else 0.0
+    listener = _compiling()
+    return float(listener.duration) if listener.done else 0.0
 
 
 class Stopwatch:

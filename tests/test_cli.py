@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import resource
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kgagg.cli import main, parser
+from kgagg.cli import leaves, main, parser
 from kgagg.commands import completion
 from kgagg.datasets import fetch, find
 from kgagg.errors import Unavailable
@@ -23,16 +24,7 @@ ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 
 
-def verbs(parent: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """The parsers of all verbs, and of their parts where they have some."""
-    for action in parent._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for verb in action.choices.values():
-                parts = list(verbs(verb))
-                yield from parts or [verb]
-
-
-VERBS = {verb.prog.removeprefix("kgagg "): verb for verb in verbs(parser())}
+VERBS = {verb.prog.removeprefix("kgagg "): verb for verb in leaves(parser())}
 # these need Java and time
 SLOW = ("mine anyburl", "mine amie")
 
@@ -53,9 +45,7 @@ def test_every_verb_has_help_with_an_example(name: str) -> None:
     assert f"kgagg {name}" in example(verb)
     text = verb.format_help()
     options = {option for action in verb._actions for option in action.option_strings}
-    # what has one of these has its short or long form too
-    assert ("-q" in options) == ("--quiet" in options)
-    assert ("-v" in options) == ("--verbose" in options)
+    assert {"--json", "--threads", "-q", "--quiet", "-v", "--verbose"} <= options
     assert all(action.help for action in verb._actions if action.option_strings), text
 
 
@@ -83,6 +73,19 @@ def test_the_examples_run_one_after_the_other(
             program, *words = shlex.split(command)
             assert program == "kgagg"
             assert main(words) == 0, f"{command}\n{capsys.readouterr().err}"
+
+
+def test_every_run_can_be_recorded_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = tmp_path / "record.json"
+    call = ["completion", "bash", "--json", str(record), "--threads", "1", "--verbose"]
+    assert main(call) == 0
+    written = json.loads(record.read_text())
+    assert written["settings"] == {"shell": "bash", "threads": 1}
+    assert written["seconds"]["total"] > 0
+    assert written["peak_rss_mb"] > 0
+    assert re.fullmatch(r"total [0-9.]+ s; [0-9,]+ MB\n", capsys.readouterr().err)
 
 
 def test_help_is_there_at_once() -> None:

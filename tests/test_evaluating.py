@@ -64,6 +64,25 @@ def test_each_strategy_alone_gives_what_it_gives_among_all(engine: Engine) -> No
         assert np.array_equal(alone.pessimistic, together.only([name]).pessimistic), name
 
 
+def test_files_stand_for_what_was_tuned_and_fitted(
+    world: Path, engine: Engine, tmp_path: Path
+) -> None:
+    learned, tuned, firings = (str(tmp_path / name) for name in ("l.kgagg", "t.json", "v.parquet"))
+    inputs = [str(world), str(world / "rules.txt"), "-q"]
+    assert main(["fit", *inputs, "--strategy", "learned", "--out", learned]) == 0
+    assert main(["apply", *inputs, "--split", "valid", "--out", firings]) == 0
+    assert main(["tune", firings, "--out", tuned]) == 0
+    # without valid nothing could be tuned or fitted
+    (world / "valid.txt").write_text("")
+    again = Engine(Graph.from_folder(world), engine.rules)
+    expected = evaluate(engine, ["max", "learned", "noisy-or-top-h*"]).ranks
+    found = evaluate(again, ["max", learned, tuned]).ranks
+    assert found.strategies == expected.strategies
+    # nothing of valid is filtered now, so that ranks may be lower, but not better
+    assert np.all(found.optimistic >= expected.optimistic)
+    assert main(["explain", *inputs, "e0", "r0", "e1", "--strategy", learned]) == 0
+
+
 def test_all_leaves_out_what_reads_every_rule(engine: Engine) -> None:
     plan = Plan.of(["all"], engine)
     assert set(PAPER) < set(plan.names)

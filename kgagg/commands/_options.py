@@ -1,10 +1,11 @@
-"""What the verbs that apply rules have in common."""
+"""What the verbs have in common."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from kgagg.sizes import parse_size
 
 if TYPE_CHECKING:
     from kgagg.engine.apply import Engine
-    from kgagg.timing import Stopwatch
 
 
 def count(text: str) -> int:
@@ -41,6 +41,14 @@ def memory(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def picture(text: str) -> Path:
+    """Read the name of a picture."""
+    path = Path(text)
+    if path.suffix not in (".svg", ".png"):
+        raise argparse.ArgumentTypeError(f"{text}: expected a name that ends in .svg or .png")
+    return path
+
+
 def running(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options that say how to apply rules (see `Engine.apply`)."""
     return {name: getattr(args, name) for name in ("top_x", "threads", "memory", "quiet")}
@@ -64,7 +72,8 @@ def add_strategy(parser: argparse.ArgumentParser) -> None:
         "--strategy",
         default="noisy-or-top-5",
         metavar="NAME",
-        help="as of `kgagg evaluate` (default: %(default)s)",
+        help="as of `kgagg evaluate`; a file of `kgagg fit` or `kgagg tune` is not fitted again "
+        "(default: %(default)s)",
     )
 
 
@@ -93,15 +102,8 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(0 if item == "all" else count(item) for item in text.split(","))
 
 
-def add_threads(parser: argparse.ArgumentParser) -> None:
-    """Add how many threads work."""
-    parser.add_argument(
-        "--threads", type=positive, metavar="N", help="default: all processors; changes no result"
-    )
-
-
 def add_meaning(parser: argparse.ArgumentParser) -> None:
-    """Add how rules are read and what they predict, and how to run."""
+    """Add how rules are read and what they predict, and the memory for it."""
     parser.add_argument(
         "--semantics",
         default="anyburl",
@@ -110,15 +112,12 @@ def add_meaning(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--pca", action="store_true", help="rank rules by AMIE's PCA confidence")
     parser.add_argument("--strict", action="store_true", help="stop at the first unusable rule")
-    add_threads(parser)
     parser.add_argument(
         "--memory", type=memory, metavar="SIZE", help="such as 8G; default: 60 %% of what is free"
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
-    parser.add_argument("-v", "--verbose", action="store_true", help="say what became of the rules")
 
 
-def open_engine(args: argparse.Namespace, watch: Stopwatch) -> Engine:
+def open_engine(args: argparse.Namespace) -> Engine:
     """Read the graph and the rules, and index them; tell what cannot be used."""
     import dataclasses
 
@@ -130,7 +129,7 @@ def open_engine(args: argparse.Namespace, watch: Stopwatch) -> Engine:
 
     meaning = semantics(args.semantics)
     confidence = dataclasses.replace(Confidence.preset(meaning.name), pca=args.pca)
-    with watch.stage("load"):
+    with args.watch.stage("load"):
         graph = Graph.read(args.data)
         rules = RuleSet.read(
             args.rules,
@@ -144,38 +143,59 @@ def open_engine(args: argparse.Namespace, watch: Stopwatch) -> Engine:
     elif rules.report.unusable and not args.quiet:
         lines = sum(problem.count for problem in rules.report.unusable.values())
         print(f"{lines:,} lines hold rules that cannot be used (-v tells more)", file=sys.stderr)
-    with watch.stage("index"):
+    with args.watch.stage("index"):
         return Engine(graph, rules, meaning)
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add the record of a run."""
-    parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="write what was done, seconds and memory here"
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Add what every verb has, but for ``--json`` where it has a result of its own to write."""
+    common = parser.add_argument_group("options of every verb")
+    own = "--json" in parser._option_string_actions
+    parser.set_defaults(recorded=not own)
+    if not own:
+        common.add_argument(
+            "--json", type=Path, metavar="FILE", help="write what was done, seconds and memory here"
+        )
+    common.add_argument(
+        "--threads",
+        type=positive,
+        metavar="N",
+        help="at most N work (default: one for each processor); changes no result",
+    )
+    common.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    common.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="say what became of the rules, the seconds of each stage, and the memory",
     )
 
 
-def write_record(args: argparse.Namespace, watch: Stopwatch, **facts: Any) -> None:
-    """Write the record of a run, if it is asked for; say the seconds, if that is asked for.
+def passed_on(args: argparse.Namespace) -> list[str]:
+    """Return the options of every verb, to call another verb with them."""
+    words = [f"--{name}" for name in ("quiet", "verbose") if getattr(args, name)]
+    return words + (["--threads", str(args.threads)] if args.threads else [])
+
+
+def tell(args: argparse.Namespace, facts: Mapping[str, Any]) -> None:
+    """Say how long a run took, and write its record, as far as that is asked for.
 
     Parameters
     ----------
     args : Namespace
-        Has ``json``, and the arguments of the call.
-    watch : Stopwatch
-        Has been there from the start.
-    **facts
-        What to say besides, as what JSON can hold.
+        Has ``watch``, there from the start, and the arguments of the call.
+    facts : mapping
+        What a record says besides, as what JSON can hold.
     """
     from kgagg import __version__
     from kgagg.timing import peak_memory
 
-    seconds = {name: round(value, 3) for name, value in watch.seconds.items()}
-    seconds["total"] = round(watch.total(), 3)
-    if getattr(args, "verbose", False):
+    seconds = {name: round(value, 3) for name, value in args.watch.seconds.items()}
+    seconds["total"] = round(args.watch.total(), 3)
+    if args.verbose:
         spans = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
-        print(spans, file=sys.stderr)
-    if args.json:
+        print(f"{spans}; {peak_memory():,.0f} MB", file=sys.stderr)
+    if args.recorded and args.json:
         record = {
             **facts,
             "seconds": seconds,
@@ -187,7 +207,7 @@ def write_record(args: argparse.Namespace, watch: Stopwatch, **facts: Any) -> No
 
 
 # how a verb is found, and how it tells what it does, is nothing that it does
-_UNTOLD = ("verb", "run", "json", "quiet", "verbose")
+_UNTOLD = ("verb", "run", "mine", "make", "watch", "recorded", "json", "quiet", "verbose")
 
 
 def write_json(path: Path, content: Any) -> None:

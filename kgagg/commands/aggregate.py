@@ -6,8 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from kgagg.commands import _options
-
 
 def add_parser(verbs: Any) -> argparse.ArgumentParser:
     """Add the parser of this verb."""
@@ -43,12 +41,10 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         metavar="FILE.kgagg",
         help="a strategy that was fitted by `kgagg fit`; can be given several times",
     )
-    _options.add_threads(parser)
-    _options.add_json(parser)
     return parser
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Read, rank, write."""
     from kgagg.aggregation import strategy
     from kgagg.aggregation.fitting import load
@@ -56,9 +52,7 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.aggregation.tuning import Tuned
     from kgagg.engine.parquet import FiringsFile
     from kgagg.errors import InputError
-    from kgagg.timing import Stopwatch
 
-    watch = Stopwatch()
     names = args.strategies.split(",") if args.strategies else []
     strategies = [strategy(name) for name in dict.fromkeys(names)]
     if args.tuned or args.fitted:
@@ -67,6 +61,6 @@ def run(args: argparse.Namespace) -> None:
         strategies += [load(path, file.settings["rules"]) for path in args.fitted]
     if not strategies:
         raise InputError("nothing to rank by, expected --strategies, --tuned or --fitted")
-    ranks = rank_file(args.firings, strategies, watch=watch, threads=args.threads)
+    ranks = rank_file(args.firings, strategies, watch=args.watch, threads=args.threads)
     ranks.write(args.ranks)
-    _options.write_record(args, watch, strategies=[one.name for one in strategies])
+    return {"strategies": [one.name for one in strategies]}

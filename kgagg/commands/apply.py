@@ -41,7 +41,6 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         metavar="I/N",
         help="only the I-th of N parts of the queries (from 1)",
     )
-    _options.add_json(parser)
     _options.add_meaning(parser)
     return parser
 
@@ -53,15 +52,13 @@ def _part(text: str) -> tuple[int, int]:
     return int(number), int(parts)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Load, apply, write."""
     from kgagg.aggregation.ranking import known_before
     from kgagg.engine.firings import Queries
     from kgagg.engine.parquet import write_firings
-    from kgagg.timing import Stopwatch
 
-    watch = Stopwatch()
-    engine = _options.open_engine(args, watch)
+    engine = _options.open_engine(args)
     graph = engine.graph
     queries = Queries.from_triples(graph.split(args.split))
     number, parts = args.part
@@ -81,6 +78,6 @@ def run(args: argparse.Namespace) -> None:
         "rules": engine.rules.digest,
         "part": [start, len(queries)],
     }
-    with watch.stage("apply"):
+    with args.watch.stage("apply"):
         write_firings(args.out, chunks, graph.entities, graph.relations, settings)
-    _options.write_record(args, watch, queries=stop - start)
+    return {"queries": stop - start}

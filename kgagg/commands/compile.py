@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from kgagg.commands import _options
+
 # two relations with the same pairs, and one that leads on: enough for rules of every kind
 TRIPLES = "".join(f"a{i}\tr\tb{i % 3}\na{i}\ts\tb{i % 3}\nb{i}\tt\ta{i}\n" for i in range(9))
 RULES = "5\t4\t0.8\tr(X,Y) <= s(X,A), t(A,Y)\n5\t4\t0.8\tr(X,b0) <= s(X,b0)\n"
 
 
 def add_parser(verbs: Any) -> argparse.ArgumentParser:
-    """Add the parser of this verb, which has no options."""
+    """Add the parser of this verb, which has no options of its own."""
     parser: argparse.ArgumentParser = verbs.add_parser(
         "compile",
         help="compile all kernels into the cache",
@@ -32,9 +34,7 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.cli import main
     from kgagg.errors import Failed
     from kgagg.progress import span
-    from kgagg.timing import Stopwatch
 
-    watch = Stopwatch()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for split in ("train", "valid", "test"):
@@ -44,14 +44,15 @@ def run(args: argparse.Namespace) -> None:
             str(folder / part) for part in ("", "rules.kgagg", "firings.parquet", "ranks.parquet")
         )
         for call in (
-            ["mine", "native", data, "--out", str(folder / "mined.txt"), "--quiet"],
+            ["mine", "native", data, "--out", str(folder / "mined.txt")],
             ["rules", str(folder / "rules.txt"), "--data", data, "--to", rules],
-            ["apply", data, rules, "--split", "valid", "--out", firings, "--quiet"],
+            ["apply", data, rules, "--split", "valid", "--out", firings],
             ["aggregate", firings, "--strategies", "max,noisy-or-top-5", "--ranks", ranks],
             ["tune", firings, "--out", str(folder / "tuned.json")],
         ):
-            with contextlib.redirect_stdout(io.StringIO()), watch.stage(call[0]):
-                code = main(call)
+            with contextlib.redirect_stdout(io.StringIO()), args.watch.stage(call[0]):
+                code = main([*call, "--quiet", *_options.passed_on(args)])
             if code:
                 raise Failed(f"kgagg {' '.join(call)}: ended with code {code}")
-    print(f"compiled in {span(watch.seconds['compile'])}")
+    if not args.quiet:
+        print(f"compiled in {span(args.watch.seconds['compile'])}")

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from kgagg.commands import _options
+
 
 def add_parser(verbs: Any) -> argparse.ArgumentParser:
     """Add the parser of this verb."""
@@ -46,5 +48,5 @@ def _complete_files(parser: argparse.ArgumentParser, file: Any) -> None:
                 _complete_files(verb, file)
         elif action.metavar == "DATA":
             action.complete = dict.fromkeys(("bash", "zsh"), "_kgagg_data")  # type: ignore[attr-defined]
-        elif action.type is Path or action.metavar == "RULES":
+        elif action.type in (Path, _options.picture) or action.metavar == "RULES":
             action.complete = file  # type: ignore[attr-defined]

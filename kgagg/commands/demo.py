@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from kgagg.commands import _options
+
 
 def add_parser(verbs: Any) -> argparse.ArgumentParser:
     """Add the parser of this verb."""
@@ -35,16 +37,14 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.errors import Failed
     from kgagg.files import cache_folder
     from kgagg.progress import span
-    from kgagg.timing import Stopwatch
 
-    watch = Stopwatch()
     if not (cache_folder() / "numba").exists():
         print("The first run compiles the kernels, which takes about a minute.")
     rules, facts, page = (str(args.out / name) for name in ("rules.txt", "new.tsv", "why.html"))
 
     def step(*call: str) -> None:
         print(f"\n$ kgagg {shlex.join(call)}", flush=True)
-        if code := main(call):
+        if code := main([*call, *_options.passed_on(args)]):
             raise Failed(f"kgagg {shlex.join(call)}: ended with code {code}")
 
     step("fetch", "nations")
@@ -56,4 +56,4 @@ def run(args: argparse.Namespace) -> None:
     print(table, end="")
     head, relation, tail, *_ = table.splitlines()[1].split("\t")
     step("explain", "nations", rules, head, relation, tail, "--rules-shown", "3", "--html", page)
-    print(f"\nIt took {span(watch.total())}. Open {page} in a browser.")
+    print(f"\nIt took {span(args.watch.total())}. Open {page} in a browser.")

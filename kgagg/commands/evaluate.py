@@ -32,7 +32,8 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         help="max, max+, noisy-or, noisy-or-top-5 (any number), noisy-or-top-h* (h tuned on valid)"
         ", and, which read all rules of a candidate: mean, log-odds, tuned (strategy and unseen "
         "examples tuned on valid); safran, sparse, learned (fitted, see `kgagg fit`); all: every "
-        "one but the last six. Default: the paper's",
+        "one but the last six; FILE.kgagg, FILE.json: from `kgagg fit`, `kgagg tune`. Default: the "
+        "paper's",
     )
     _options.add_top_x(parser)
     _options.add_top_h(parser)
@@ -65,10 +66,9 @@ def run(args: argparse.Namespace) -> None:
     """Load, apply, evaluate, print."""
     from kgagg import __version__
     from kgagg.evaluating import PAPER, evaluate
-    from kgagg.timing import Stopwatch, peak_memory
+    from kgagg.timing import peak_memory
 
-    watch = Stopwatch()
-    engine = _options.open_engine(args, watch)
+    engine = _options.open_engine(args)
     evaluation = evaluate(
         engine,
         args.strategies.split(",") if args.strategies else PAPER,
@@ -76,18 +76,16 @@ def run(args: argparse.Namespace) -> None:
         **({"h": args.top_h} if args.top_h else {}),
         ties=args.ties,
         seed=args.seed,
-        watch=watch,
+        watch=args.watch,
         **_options.running(args),
     )
     print(_table(evaluation, args.intervals), end="")
     if args.ranks:
         evaluation.ranks.write(args.ranks)
-    seconds = {name: round(watch.seconds.get(name, 0.0), 3) for name in _STAGES}
-    seconds["total"] = round(watch.total(), 3)
-    if args.verbose:
-        print(", ".join(f"{name} {value:.1f} s" for name, value in seconds.items()))
     if args.json:
-        graph, rules = engine.graph, engine.rules
+        graph, rules, watch = engine.graph, engine.rules, args.watch
+        seconds = {name: round(watch.seconds.get(name, 0.0), 3) for name in _STAGES}
+        seconds["total"] = round(watch.total(), 3)
         _options.write_json(
             args.json,
             {

@@ -56,9 +56,8 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.explaining import explain, find_fact, read_labels
     from kgagg.files import writing
     from kgagg.report.explanation import page, text
-    from kgagg.timing import Stopwatch
 
-    engine = _options.open_engine(args, Stopwatch())
+    engine = _options.open_engine(args)
     fact = find_fact(engine.graph, args.head, args.relation, args.tail)
     labels = read_labels(args.labels, engine.graph.entities) if args.labels else None
     h = args.top_h or TOP_H

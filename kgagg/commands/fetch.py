@@ -43,7 +43,6 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write the path of each name here"
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     return parser
 
 

@@ -26,24 +26,21 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     _options.add_top_x(parser)
-    _options.add_json(parser)
     _options.add_meaning(parser)
     return parser
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Load, fit, write."""
     from kgagg.aggregation.fitting import fit
-    from kgagg.timing import Stopwatch
 
-    watch = Stopwatch()
-    engine = _options.open_engine(args, watch)
+    engine = _options.open_engine(args)
     options = {
         name: getattr(args, name) for name in ("top_x", "seed", "threads", "memory", "quiet")
     }
     state = args.out.with_name(f"{args.out.name}.state")
-    with watch.stage("fit"):
+    with args.watch.stage("fit"):
         fitted = fit(args.strategy, engine, state=state, **options)
     fitted.save(args.out, engine.rules)
     state.unlink(missing_ok=True)
-    _options.write_record(args, watch, report=fitted.report)
+    return {"report": fitted.report}

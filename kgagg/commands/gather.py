@@ -6,8 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from kgagg.commands import _options
-
 
 def add_parser(verbs: Any) -> argparse.ArgumentParser:
     """Add the parser of this verb."""
@@ -24,16 +22,12 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE.parquet", help="where to write"
     )
-    _options.add_json(parser)
     return parser
 
 
 def run(args: argparse.Namespace) -> None:
     """Gather."""
     from kgagg.engine.parquet import gather_firings
-    from kgagg.timing import Stopwatch
 
-    watch = Stopwatch()
-    with watch.stage("gather"):
+    with args.watch.stage("gather"):
         gather_firings(args.parts, args.out)
-    _options.write_record(args, watch)

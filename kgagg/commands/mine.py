@@ -13,6 +13,9 @@ from kgagg.errors import InputError
 
 PRESETS = ("paper-a", "paper-b", "paper")
 
+# of the rules by type, for each file
+Counts = dict[str, dict[str, int]]
+
 
 def add_parser(verbs: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
@@ -24,9 +27,10 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Mine with the chosen miner, as often as asked."""
-    args.mine(args)
+    with args.watch.stage("mine"):
+        return {"rules": args.mine(args)}
 
 
 def _add_anyburl(miners: Any) -> None:
@@ -117,7 +121,6 @@ def _add_native(miners: Any) -> None:
         help="count at most N cyclic bodies of length 3, best first, and a sixth of it for each "
         "further step (10000; 0: all)",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     parser.set_defaults(mine=_native)
 
 
@@ -130,7 +133,6 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the rule file; FILE.json, and FILE.log with Java, go beside it",
     )
-    parser.add_argument("--threads", type=int, metavar="N", help="threads (all)")
 
 
 def _add_common(parser: argparse.ArgumentParser, jar: str) -> None:
@@ -149,7 +151,6 @@ def _add_common(parser: argparse.ArgumentParser, jar: str) -> None:
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="mine N times and report the spread"
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
 def _numbers(text: str) -> list[int]:
@@ -170,7 +171,7 @@ def _setting(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _anyburl(args: argparse.Namespace) -> None:
+def _anyburl(args: argparse.Namespace) -> Counts:
     from kgagg.mining import anyburl
 
     options = {
@@ -178,17 +179,17 @@ def _anyburl(args: argparse.Namespace) -> None:
         "max_length_cyclic": args.max_length_cyclic,
         "settings": dict(args.settings),
     }
-    _repeat(args, anyburl.mine, options)
+    return _repeat(args, anyburl.mine, options)
 
 
-def _amie(args: argparse.Namespace) -> None:
+def _amie(args: argparse.Namespace) -> Counts:
     from kgagg.mining import amie
 
     configurations = {"options": args.options} if args.options else amie.PRESETS[args.preset]
-    _repeat(args, amie.mine, {"configurations": configurations})
+    return _repeat(args, amie.mine, {"configurations": configurations})
 
 
-def _native(args: argparse.Namespace) -> None:
+def _native(args: argparse.Namespace) -> Counts:
     from kgagg.mining import native
     from kgagg.mining.cyclic import Effort
 
@@ -203,11 +204,12 @@ def _native(args: argparse.Namespace) -> None:
         quiet=args.quiet,
     )
     _tell(args.out, record)
+    return {str(args.out): record["rules"]}
 
 
 def _repeat(
     args: argparse.Namespace, mine: Callable[..., dict[str, Any]], options: dict[str, Any]
-) -> None:
+) -> Counts:
     from kgagg.mining.record import variant
     from kgagg.mining.setup import prepare
     from kgagg.mining.spread import write_spread
@@ -225,9 +227,11 @@ def _repeat(
         quiet=args.quiet,
     )
     paths = [args.out, *(variant(args.out, f"run{n}") for n in range(2, args.repeat + 1))]
+    counts = {}
     for path in paths:
         record = mine(setup, path, **options, timeout=args.timeout, quiet=args.quiet)
         _tell(path, record)
+        counts[str(path)] = record["rules"]
     if args.repeat > 1:
         found = write_spread(paths)
         print(
@@ -235,6 +239,7 @@ def _repeat(
             f"(deviation {found['deviation']:,.0f}), {found['common']:,} in all of them, "
             f"overlap {min(found['jaccard']):.1%} to {max(found['jaccard']):.1%} between two runs"
         )
+    return counts
 
 
 def _tell(path: Path, record: dict[str, Any]) -> None:

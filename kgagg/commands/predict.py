@@ -48,18 +48,17 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--plot",
-        type=Path,
+        type=_options.picture,
         metavar="FILE.svg|png",
         help="draw how often answers on test are right, beside the probability said",
     )
     _options.add_top_x(parser)
     _options.add_top_h(parser)
-    _options.add_json(parser)
     _options.add_meaning(parser)
     return parser
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Load, calibrate, predict, write."""
     from kgagg.aggregation.tuning import TOP_H
     from kgagg.answering import expect_form, form_of
@@ -67,7 +66,6 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.errors import InputError
     from kgagg.evaluating import ready_strategy
     from kgagg.predicting import chosen_relations, lines, predict, write_predictions
-    from kgagg.timing import Stopwatch
 
     form = args.format or form_of(args.out or "", "tsv")
     expect_form(form)
@@ -76,27 +74,23 @@ def run(args: argparse.Namespace) -> None:
     if args.plot:
         # what is missing is told before the work is done
         from kgagg.report.reliability import draw
-
-        if args.plot.suffix not in (".svg", ".png"):
-            raise InputError(f"{args.plot}: expected a name that ends in .svg or .png")
-    watch = Stopwatch()
-    engine = _options.open_engine(args, watch)
+    engine = _options.open_engine(args)
     graph = engine.graph
     relations = chosen_relations(graph, args.relations and args.relations.split(","))
     options = _options.running(args)
-    with watch.stage("tune"):
+    with args.watch.stage("tune"):
         strategy = ready_strategy(engine, args.strategy, h=args.top_h or TOP_H, **options)
     calibration = None
     if args.plot and not len(graph.valid):
         raise InputError("--plot shows the calibration on valid, which is empty")
     if len(graph.valid):
-        with watch.stage("calibrate"):
+        with args.watch.stage("calibrate"):
             calibration = Calibration.fit(answered(engine, strategy, "valid", **options))
     curves: dict[str, Reliability] = {}
     if calibration and (args.plot or args.json):
-        with watch.stage("check"):
+        with args.watch.stage("check"):
             curves = _check(engine, strategy, calibration, options)
-    with watch.stage("predict"):
+    with args.watch.stage("predict"):
         found = predict(
             engine,
             strategy,
@@ -112,13 +106,11 @@ def run(args: argparse.Namespace) -> None:
         sys.stdout.writelines(lines(found, form))
     if args.plot:
         draw(curves, args.plot)
-    _options.write_record(
-        args,
-        watch,
-        facts=len(found),
-        strategy=strategy.name,
-        reliability={name: curve.to_json() for name, curve in curves.items()},
-    )
+    return {
+        "facts": len(found),
+        "strategy": strategy.name,
+        "reliability": {name: curve.to_json() for name, curve in curves.items()},
+    }
 
 
 def _check(

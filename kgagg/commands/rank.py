@@ -63,12 +63,11 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     parser.add_argument("--show-known", action="store_true", help="do not leave out known facts")
     _options.add_top_x(parser)
     _options.add_top_h(parser)
-    _options.add_json(parser)
     _options.add_meaning(parser)
     return parser
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Load, answer, write."""
     from kgagg.aggregation.tuning import TOP_H
     from kgagg.answering import (
@@ -85,11 +84,9 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.errors import InputError
     from kgagg.evaluating import ready_strategy
     from kgagg.rankings import write_rankings
-    from kgagg.timing import Stopwatch
 
     form = args.format or form_of(args.out, "anyburl")
-    watch = Stopwatch()
-    engine = _options.open_engine(args, watch)
+    engine = _options.open_engine(args)
     graph = engine.graph
     if args.queries:
         triples = read_queries(args.queries, graph)
@@ -101,18 +98,18 @@ def run(args: argparse.Namespace) -> None:
         triples = graph.split(args.split)
         queries = Queries.from_triples(triples)
     options = _options.running(args)
-    with watch.stage("tune"):
+    with args.watch.stage("tune"):
         strategy = ready_strategy(engine, args.strategy, h=args.top_h or TOP_H, **options)
     options["top_k"] = args.top_k
     if form == "anyburl" and (triples == ASKED).any():
         raise InputError("format anyburl lists heads and tails: expected triples, no `?`")
     if form == "anyburl" and args.show_known:
         raise InputError("format anyburl leaves out known facts: expected no --show-known")
-    with watch.stage("answer"):
+    with args.watch.stage("answer"):
         if form == "anyburl":
             rankings = rank_triples(engine, triples, strategy, **options)
             write_rankings(args.out, rankings, graph.entities, graph.relations)
         else:
             answers = answer(engine, queries, strategy, show_known=args.show_known, **options)
             write_answers(args.out, answers, graph, form)
-    _options.write_record(args, watch, queries=len(queries), strategy=strategy.name)
+    return {"queries": len(queries), "strategy": strategy.name}

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgagg.commands import _options
+
 if TYPE_CHECKING:
     from kgagg.rules import RuleSet
 
@@ -52,23 +54,17 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--pca", action="store_true", help="rank by AMIE's PCA confidence")
     parser.add_argument("--strict", action="store_true", help="stop at the first unusable line")
-    parser.add_argument("--threads", type=int, metavar="N", help="default: all cores")
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     return parser
 
 
 def run(args: argparse.Namespace) -> None:
     """Read, report, convert."""
     import dataclasses
-    import json
 
     from kgagg.errors import InputError
-    from kgagg.files import writing
     from kgagg.rules import Confidence, RuleSet
     from kgagg.rules.writing import write
 
-    if args.threads is not None and args.threads < 1:
-        raise InputError(f"--threads {args.threads}: expected at least 1")
     confidence = Confidence.preset(args.semantics) if args.semantics else Confidence()
     confidence = dataclasses.replace(confidence, pca=args.pca)
     vocabularies = None
@@ -93,9 +89,7 @@ def run(args: argparse.Namespace) -> None:
     if args.to and (left_out := write(rules, args.to, args.dialect)):
         print(f"{left_out:,} rules left out: {args.dialect} has no form for them")
     if args.json:
-        with writing(args.json) as file:
-            json.dump(_numbers(rules), file, indent=2)
-            file.write("\n")
+        _options.write_json(args.json, _numbers(rules))
 
 
 def summary(rules: RuleSet) -> str:

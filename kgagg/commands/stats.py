@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from kgagg.commands import _options
+
 
 def add_parser(verbs: Any) -> argparse.ArgumentParser:
     """Add the parser of this verb."""
@@ -21,15 +23,16 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     parser.add_argument("--table", type=Path, metavar="FILE.md", help="also write the table here")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers here")
     parser.add_argument(
-        "--picture", type=Path, metavar="FILE.svg", help="draw how the degrees are distributed"
+        "--picture",
+        type=_options.picture,
+        metavar="FILE.svg|png",
+        help="draw how the degrees are distributed",
     )
     return parser
 
 
 def run(args: argparse.Namespace) -> None:
     """Count each graph and print the table."""
-    import json
-
     from kgagg.datasets import registry, statistics
     from kgagg.files import writing
     from kgagg.graph import Graph
@@ -56,9 +59,7 @@ def run(args: argparse.Namespace) -> None:
         with writing(args.table) as file:
             file.write(table)
     if args.json:
-        with writing(args.json) as file:
-            json.dump(counts, file, indent=2)
-            file.write("\n")
+        _options.write_json(args.json, counts)
     if args.picture:
         from kgagg.report.plots import degrees
 

@@ -25,7 +25,6 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     _options.add_top_h(parser)
     _options.add_top_x(parser)
     parser.add_argument("--semantics", default="anyburl", metavar="NAME", help="(anyburl)")
-    parser.add_argument("--threads", type=_options.positive, metavar="N", help="(all processors)")
     parser.add_argument(
         "--fitted",
         action="append",

@@ -24,24 +24,20 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         "--out", type=Path, required=True, metavar="FILE.json", help="where to write"
     )
     _options.add_top_h(parser)
-    _options.add_threads(parser)
-    _options.add_json(parser)
     return parser
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Read, rank, choose, write."""
     from kgagg.aggregation.ranking import rank_file
     from kgagg.aggregation.tuning import TOP_H, top_h, tune
     from kgagg.engine.parquet import FiringsFile
     from kgagg.errors import InputError
-    from kgagg.timing import Stopwatch
 
-    watch = Stopwatch()
     split = FiringsFile(args.firings).settings["split"]
     if split != "valid":
         raise InputError(f"{args.firings}: from the {split} split, expected valid")
     choices = top_h(args.top_h or TOP_H)
-    ranks = rank_file(args.firings, choices, watch=watch, threads=args.threads)
+    ranks = rank_file(args.firings, choices, watch=args.watch, threads=args.threads)
     tune("noisy-or-top-h*", choices, ranks).save(args.out, ranks.relations)
-    _options.write_record(args, watch, choices=[one.name for one in choices])
+    return {"choices": [one.name for one in choices]}

@@ -66,11 +66,12 @@ def time_strategies(
         with watch.stage("index"):
             engine = Engine(graph, found, semantics)
         with watch.stage("load"):
-            ready = [load(path, found.digest) for path in fitted]
-        evaluate(engine, names, h=h, top_x=top_x, threads=threads, fitted=ready, watch=watch)
+            ready = {one.name: one for one in (load(path, found.digest) for path in fitted)}
+        wanted = [ready.get(name, name) for name in names]
+        evaluate(engine, wanted, h=h, top_x=top_x, threads=threads, watch=watch)
         seconds = {stage: watch.seconds.get(stage, 0.0) for stage in STAGES}
         before = zip(ready, fitted.values(), strict=True)
-        seconds["fit"] += sum(taken for one, taken in before if one.name in names)
+        seconds["fit"] += sum(taken for name, taken in before if name in names)
         return seconds | {"total": sum(seconds.values()), "elapsed": watch.total()}
 
     turns = {name: [name] for name in strategies} | {TOGETHER: list(strategies)}
