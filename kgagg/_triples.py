@@ -162,9 +162,9 @@ def build_adjacency(triples, entities, relations):
         new = i == 0 or other[0, i] != other[0, i - 1] or other[1, i] != other[1, i - 1]
         segments += new
         edges += new or other[2, i] != other[2, i - 1]
-    entity_ptr = np.zeros(entities + 1, np.int64)
+    entity_ptr = np.zeros(entities + 1, np.int32)
     segment_key = np.empty(segments, np.int32)
-    segment_ptr = np.empty(segments + 1, np.int64)
+    segment_ptr = np.empty(segments + 1, np.int32)
     neighbours = np.empty(edges, np.int32)
     key_ptr = np.zeros(2 * relations + 1, np.int64)
     segments, edges = 0, 0

@@ -30,11 +30,11 @@ class Adjacency:
 
     Attributes
     ----------
-    entity_ptr : int64[entities + 1]
+    entity_ptr : int32[entities + 1]
         The segments of each entity.
     segment_key : int32[segments]
         The step key of each segment, ascending within an entity.
-    segment_ptr : int64[segments + 1]
+    segment_ptr : int32[segments + 1]
         The neighbours of each segment.
     neighbours : int32[2 * facts]
         Ascending within a segment.
@@ -53,7 +53,16 @@ class Adjacency:
 
     @classmethod
     def build(cls, triples: np.ndarray, entities: int, relations: int) -> Adjacency:
-        """Index `triples`, int32[n, 3] of head, relation, tail."""
+        """Index `triples`, int32[n, 3] of head, relation, tail.
+
+        Raises
+        ------
+        InputError
+            If there are more than the 32 bits of a pointer can tell apart: what is walked all the
+            time has to be small.
+        """
+        if 2 * len(triples) > np.iinfo(np.int32).max:
+            raise InputError(f"{len(triples):,} triples: expected fewer than 2**30")
         return cls(*_triples.build_adjacency(triples, entities, relations))
 
     @property

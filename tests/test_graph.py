@@ -266,6 +266,12 @@ def test_a_truncated_binary_form(tmp_path: Path) -> None:
         Graph.open(path)
 
 
+def test_more_facts_than_pointers_tell_apart() -> None:
+    triples = np.broadcast_to(np.zeros(3, np.int32), (2**30, 3))
+    with pytest.raises(InputError, match="1,073,741,824 triples: expected fewer"):
+        Adjacency.build(triples, 1, 1)
+
+
 def test_an_unknown_split(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="dev: no such split, expected one of train, valid, test"):
         read(tmp_path, PLAIN).split("dev")

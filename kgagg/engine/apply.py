@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import (
-    FIRST_COMPLETED,
     CancelledError,
     Future,
     ThreadPoolExecutor,
@@ -126,7 +125,7 @@ class Engine:
                     while len(waiting) < ahead and (start := next(starts, None)) is not None:
                         waiting[start] = executor.submit(run, start)
                     while not waiting[position].done():
-                        wait(waiting.values(), timeout=0.2, return_when=FIRST_COMPLETED)
+                        wait([waiting[position]], timeout=0.2)
                     firings = waiting.pop(position).result()
                     largest = max(largest, firings.nbytes)
                     position += len(firings.queries)
