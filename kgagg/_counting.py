@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from kgagg import _triples
-from kgagg._compile import kernels
+from kgagg._compile import inner_kernels, kernels
 from kgagg._triples import find_segment, has_edge
 
 jit = kernels(__file__, _triples.__file__)
+inner_jit = inner_kernels()
 
 CONSTANT, DANGLING, ZERO = 1, 2, 3
 ME = -2
 
 
-@jit
+@inner_jit
 def _leads_on(segment_ptr, neighbours, segment, one, two):
     """Tell whether a segment has an entity other than `one` and `two`."""
     if segment < 0:

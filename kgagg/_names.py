@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numba import uint64 as U64
 
-from kgagg._compile import kernels
+from kgagg._compile import inner_kernels, kernels
 
 jit = kernels(__file__)
+inner_jit = inner_kernels()
 
 
-@jit
+@inner_jit
 def word(buffer, i):
     """Return the eight bytes from position `i` on as one number."""
     # unsigned positions, with which the compiler makes one load of the eight
@@ -31,7 +32,7 @@ def word(buffer, i):
     )
 
 
-@jit
+@inner_jit
 def hash_bytes(buffer, start, stop):
     """Hash ``buffer[start:stop]``, eight bytes at a time, to 64 bits."""
     i, end = U64(start), U64(stop)
@@ -48,7 +49,7 @@ def hash_bytes(buffer, start, stop):
     return value ^ value >> U64(32)
 
 
-@jit
+@inner_jit
 def _same(blob, first, buffer, start, length):
     """Tell whether ``blob[first:]`` and ``buffer[start:]`` begin with the same `length` bytes."""
     i, j, end = U64(first), U64(start), U64(first + length)
@@ -65,7 +66,7 @@ def _same(blob, first, buffer, start, length):
     return True
 
 
-@jit
+@inner_jit
 def _slot(blob, offsets, table, buffer, start, stop):
     """Position in `table` of the name ``buffer[start:stop]``, or of the free place for it."""
     mask = len(table) - 1

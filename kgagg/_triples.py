@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from kgagg import _names
-from kgagg._compile import kernels
+from kgagg._compile import inner_kernels, kernels
 from kgagg._names import intern
 
 jit = kernels(__file__, _names.__file__)
+inner_jit = inner_kernels()
 
 # the cells of the reader's state: where it is, and what it has met
 POSITION, LINE, ROWS, ENTITIES, RELATIONS, BLANK = range(6)
@@ -116,7 +117,7 @@ def read_triples(
     return DONE
 
 
-@jit
+@inner_jit
 def _scatter(digits, buckets, sources, targets):
     """One stable pass of a radix sort: reorder the rows of `sources` by `digits`."""
     starts = np.zeros(buckets + 1, np.int64)
@@ -196,7 +197,7 @@ def build_adjacency(triples, entities, relations):
     return entity_ptr, segment_key, segment_ptr, neighbours, key_ptr, key_entities
 
 
-@jit
+@inner_jit
 def find_segment(entity_ptr, segment_key, entity, key):
     """Return the number of the segment of `entity` with the step `key`, or -1."""
     low, count = entity_ptr[entity], entity_ptr[entity + 1] - entity_ptr[entity]
@@ -210,7 +211,7 @@ def find_segment(entity_ptr, segment_key, entity, key):
     return low if segment_key[low] == key else -1
 
 
-@jit
+@inner_jit
 def has_edge(entity_ptr, segment_key, segment_ptr, neighbours, entity, key, other):
     """Tell whether the step `key` leads from `entity` to `other`."""
     segment = find_segment(entity_ptr, segment_key, entity, key)

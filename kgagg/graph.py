@@ -78,8 +78,9 @@ class Adjacency:
 
     def step(self, entity: int, key: int) -> np.ndarray:
         """Return the neighbours that `entity` reaches by the step `key`: int32[n], ascending."""
-        segment = _triples.find_segment(self.entity_ptr, self.segment_key, entity, key)
-        if segment < 0:
+        first, last = self.entity_ptr[entity], self.entity_ptr[entity + 1]
+        segment = first + np.searchsorted(self.segment_key[first:last], key)
+        if segment == last or self.segment_key[segment] != key:
             return self.neighbours[:0]
         return self.neighbours[self.segment_ptr[segment] : self.segment_ptr[segment + 1]]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgagg._compile import kernels
+from kgagg._compile import inner_kernels, kernels
 
 jit = kernels(__file__)
+inner_jit = inner_kernels()
 
 
 @jit
@@ -123,7 +124,7 @@ def rank_targets(query_ptr, candidate, scores, target_ptr, target, priority, has
     return ranks
 
 
-@jit
+@inner_jit
 def _precedes(rule_ptr, rules, level, one, other):
     """Compare two candidates by MAX+: negative if `one` comes first, 0 for a tie."""
     i, j = rule_ptr[one], rule_ptr[other]

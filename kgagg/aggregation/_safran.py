@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgagg._compile import kernels
+from kgagg._compile import inner_kernels, kernels
 from kgagg.aggregation import _kernels
 from kgagg.aggregation._kernels import sort
 
 jit = kernels(__file__, _kernels.__file__)
+inner_jit = inner_kernels()
 
 
 @jit
@@ -32,7 +33,7 @@ def sketch(sets, items, multiplier, offset, sketches):
             row[k] = min(row[k], value)
 
 
-@jit
+@inner_jit
 def _root(parent, one):
     while parent[one] != one:
         parent[one] = parent[parent[one]]

@@ -22,14 +22,14 @@ from typing import NamedTuple
 import numpy as np
 
 from kgagg import _names, _triples
-from kgagg._compile import kernels
+from kgagg._compile import inner_kernels, kernels
 from kgagg._triples import find_segment, has_edge
 
 jit = kernels(__file__, _triples.__file__, _names.__file__)
 # What runs for each query allocates nothing. So it needs no reference counts, and that makes it
 # faster, and shortens the time to compile it.
 bare_jit = kernels(__file__, _triples.__file__, _names.__file__, allocates=False)
-inner_jit = kernels(__file__, _triples.__file__, _names.__file__, allocates=False, inner=True)
+inner_jit = inner_kernels(allocates=False)
 
 CYCLIC, CONSTANT, DANGLING, ZERO, GENERAL = range(5)
 ME = -2

@@ -11,12 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from kgagg import _triples
-from kgagg._compile import kernels
+from kgagg._compile import inner_kernels, kernels
 from kgagg._triples import find_segment, has_edge
 from kgagg.engine import _kernels as engine
 from kgagg.engine._kernels import _next_frontier, _stride, _walk_end
 
 jit = kernels(__file__, _triples.__file__, engine.__file__)
+inner_jit = inner_kernels()
 bare_jit = kernels(__file__, _triples.__file__, engine.__file__, allocates=False)
 
 # columns of the table of nodes of a trie of bodies, which stand in depth-first order: the step, how
@@ -188,7 +189,7 @@ def unary_rules(
 # --- cyclic bodies: which ones connect the facts of a relation ------------------------------------
 
 
-@jit
+@inner_jit
 def _place(table, code):
     """Return the row of `code` in a hash table, or the free row where it belongs."""
     mixed = np.uint64(code) * np.uint64(0x9E3779B97F4A7C15)

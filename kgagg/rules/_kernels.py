@@ -11,10 +11,11 @@ import numpy as np
 from numba import uint64 as U64
 
 from kgagg import _names
-from kgagg._compile import kernels
+from kgagg._compile import inner_kernels, kernels
 from kgagg._names import find, hash_bytes, intern, word
 
 jit = kernels(__file__, _names.__file__)
+inner_jit = inner_kernels()
 
 # what became of a line: a rule, nothing yet, nothing to become
 RULE, OTHER, SKIP = 0, 1, 2
@@ -141,7 +142,7 @@ def read_block(
     return used
 
 
-@jit
+@inner_jit
 def _cut_line(buffer, rows, hashes, i, slices, directions):
     """Find the names of a plain line; return the number of its steps, or -1.
 
@@ -228,7 +229,7 @@ def _cut_line(buffer, rows, hashes, i, slices, directions):
     return -1
 
 
-@jit
+@inner_jit
 def _number(buffer, start, stop):
     """Read digits up to a tab: the number, and where the tab is or -1 if they are not plain."""
     value = np.int64(0)
@@ -243,7 +244,7 @@ def _number(buffer, start, stop):
     return value, -1
 
 
-@jit
+@inner_jit
 def _cut_atom(buffer, start, stop):
     """Return where an atom has its parenthesis, comma and parenthesis; last -1 if not plain."""
     opened = _until(buffer, start, stop, _OPEN)
@@ -252,7 +253,7 @@ def _cut_atom(buffer, start, stop):
     return opened, comma, closed if closed > comma + 1 else -1
 
 
-@jit
+@inner_jit
 def _until(buffer, start, stop, wanted):
     """Return the position of `wanted`, or -1 if another special byte or the end comes first."""
     i = _skip(buffer, start, stop, _COMMA + 1)
@@ -266,7 +267,7 @@ def _until(buffer, start, stop, wanted):
     return -1
 
 
-@jit
+@inner_jit
 def _skip(buffer, start, stop, least):
     """Return the first position that may have a byte below `least`, or `stop`."""
     i, end = U64(start), U64(stop)
@@ -282,7 +283,7 @@ def _skip(buffer, start, stop, least):
     return np.int64(i)
 
 
-@jit
+@inner_jit
 def _letter(buffer, start, stop):
     """Return the capital letter that a term is, or 0."""
     if stop - start == 1 and _A <= buffer[start] <= _Z:
@@ -290,7 +291,7 @@ def _letter(buffer, start, stop):
     return np.int64(0)
 
 
-@jit
+@inner_jit
 def _is_me(buffer, start, stop, me):
     """Tell whether a name is the reflexive token."""
     same = stop - start == len(me)
