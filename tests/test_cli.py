@@ -88,6 +88,26 @@ def test_every_run_can_be_recorded_and_told(
     assert re.fullmatch(r"total [0-9.]+ s; [0-9,]+ MB\n", capsys.readouterr().err)
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["evalute"], "argument VERB: evalute: expected demo, .*; did you mean evaluate?"),
+        (["evaluate"], "the following arguments are required: DATA, RULES"),
+        (["stats", "x", "--threads", "0"], "argument --threads: 0: expected at least 1"),
+        (["stats", "x", "--picture", "a.pdf"], "a.pdf: expected a name that ends in .svg or .png"),
+        (["mine", "nativ"], "argument MINER: nativ: expected anyburl, .*; did you mean native?"),
+    ],
+)
+def test_a_wrong_call_is_told_in_one_line(
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("kgagg: error: ")
+    assert re.search(expected.replace("?", "[?]"), line)
+    assert line.endswith("--help)")
+
+
 def test_help_is_there_at_once() -> None:
     def seconds() -> float:
         """Of the processor: how busy the machine is does not count."""
