@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.progress import span
 
     if not (cache_folder() / "numba").exists():
-        print("The first run compiles the kernels, which takes about a minute.")
+        print("The first run compiles the kernels, which takes half a minute or more.")
     rules, facts, page = (str(args.out / name) for name in ("rules.txt", "new.tsv", "why.html"))
 
     def step(*call: str) -> None:
@@ -48,8 +48,9 @@ def run(args: argparse.Namespace) -> None:
             raise Failed(f"kgagg {shlex.join(call)}: ended with code {code}")
 
     step("fetch", "nations")
-    # short rules are enough to show what rules are good for, and quick
-    step("mine", "native", "nations", "--out", rules, "--max-length-cyclic", "1")
+    # some short rules are enough to show what rules are good for, and quick
+    few = ("--max-length-cyclic", "1", "--rules", "20000")
+    step("mine", "native", "nations", "--out", rules, *few)
     step("evaluate", "nations", rules)
     step("predict", "nations", rules, "--top", "10", "--out", facts)
     table = Path(facts).read_text(encoding="utf-8")
