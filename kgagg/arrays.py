@@ -51,6 +51,8 @@ def open_arrays(path: Path, kind: str) -> tuple[Any, dict[str, np.ndarray]]:
         kernels' eye (writable pages, changes never reach the file), because numba takes
         read-only arrays for another type and would compile everything twice.
     """
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
     with path.open("rb") as file:
         if file.readline() != _MAGIC:
             raise InputError(f"{path}: not a binary file of kgagg")

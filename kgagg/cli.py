@@ -93,4 +93,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # the reader of our output went away (head, less): nothing is wrong
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        # a folder that cannot be written to, a full disk
+        if error.filename is None:
+            raise
+        print(f"kgagg: error: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
     return 0

@@ -111,6 +111,8 @@ def test_frequency_breaks_every_tie(engine: Engine) -> None:
     ("options", "message"),
     [
         (["--strategies", "noisy-and"], "unknown strategy 'noisy-and', expected one of all, .*"),
+        (["--strategies", "learned.kgagg"], "learned.kgagg: no such file"),
+        (["--json", "/proc/out.json"], "/proc/.*: No such file or directory"),
         (["--ties", "expcted"], "expcted: no such tie policy, .*; did you mean expected"),
         (["--semantics", "anybrl"], "anybrl: no such semantics, .*; did you mean anyburl"),
     ],

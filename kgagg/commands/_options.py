@@ -160,7 +160,8 @@ def add_common(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=positive,
         metavar="N",
-        help="at most N work (default: one for each processor); changes no result",
+        help="at most N work (default: one for each processor); changes nothing but what AnyBURL "
+        "mines",
     )
     common.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     common.add_argument(
