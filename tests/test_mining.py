@@ -411,7 +411,7 @@ def test_unknown_jars_need_a_flag(tmp_path: Path) -> None:
         (["-DEPSILOM=1"], "did you mean EPSILON?"),
         (["-DPATH_OUTPUT=x"], "is set by --out"),
         (["--snapshots", "10,5"], "ascending"),
-        (["--threads", "0"], "--threads 0"),
+        (["--threads", "0"], "--threads: 0: expected at least 1"),
         (["--repeat", "0"], "--repeat 0"),
     ],
 )
