@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the reader of our output went away (head, less): nothing is wrong
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        # a folder that cannot be written to, a full disk
+        # a file or folder that cannot be read or written
         if error.filename is None:
             raise
         print(f"kgagg: error: {error.filename}: {error.strerror}", file=sys.stderr)

@@ -137,7 +137,7 @@ def _precedes(rule_ptr, rules, level, one, other):
     return int(j < rule_ptr[other + 1]) - int(i < rule_ptr[one + 1])
 
 
-@jit
+@inner_jit
 def sort(values, start, stop):
     """Sort a part that is nearly sorted: Shell's method, which compiles faster than a call."""
     gap = 1

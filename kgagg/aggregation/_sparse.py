@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgagg._compile import kernels
+from kgagg._compile import inner_kernels, kernels
 
 jit = kernels(__file__)
+inner_jit = inner_kernels()
 
 
 @jit
@@ -39,7 +40,7 @@ def score(query_ptr, direction, rule_ptr, rules, confidence, weight, depth):
     return scores
 
 
-@jit
+@inner_jit
 def soften(embedding, weight, rule):
     """Set the weights of a rule to the softmax of its embedding."""
     top, total = embedding[rule, 0], 0.0

@@ -178,6 +178,12 @@ def passed_on(args: argparse.Namespace) -> list[str]:
     return words + (["--threads", str(args.threads)] if args.threads else [])
 
 
+def seconds(args: argparse.Namespace) -> dict[str, float]:
+    """Return how long each stage of the run took, and all of it so far."""
+    stages = {name: round(value, 3) for name, value in args.watch.seconds.items()}
+    return stages | {"total": round(args.watch.total(), 3)}
+
+
 def tell(args: argparse.Namespace, facts: Mapping[str, Any]) -> None:
     """Say how long a run took, and write its record, as far as that is asked for.
 
@@ -191,15 +197,13 @@ def tell(args: argparse.Namespace, facts: Mapping[str, Any]) -> None:
     from kgagg import __version__
     from kgagg.timing import peak_memory
 
-    seconds = {name: round(value, 3) for name, value in args.watch.seconds.items()}
-    seconds["total"] = round(args.watch.total(), 3)
     if args.verbose:
-        spans = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
+        spans = ", ".join(f"{name} {value:.1f} s" for name, value in seconds(args).items())
         print(f"{spans}; {peak_memory():,.0f} MB", file=sys.stderr)
     if args.recorded and args.json:
         record = {
             **facts,
-            "seconds": seconds,
+            "seconds": seconds(args),
             "peak_rss_mb": round(peak_memory(), 1),
             "settings": {name: value for name, value in vars(args).items() if name not in _UNTOLD},
             "version": __version__,

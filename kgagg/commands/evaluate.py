@@ -59,9 +59,6 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     return parser
 
 
-_STAGES = ("load", "index", "compile", "fit", "apply", "aggregate")
-
-
 def run(args: argparse.Namespace) -> None:
     """Load, apply, evaluate, print."""
     from kgagg import __version__
@@ -83,14 +80,12 @@ def run(args: argparse.Namespace) -> None:
     if args.ranks:
         evaluation.ranks.write(args.ranks)
     if args.json:
-        graph, rules, watch = engine.graph, engine.rules, args.watch
-        seconds = {name: round(watch.seconds.get(name, 0.0), 3) for name in _STAGES}
-        seconds["total"] = round(watch.total(), 3)
+        graph, rules = engine.graph, engine.rules
         _options.write_json(
             args.json,
             {
                 "strategies": evaluation.to_json(args.intervals),
-                "seconds": seconds,
+                "seconds": _options.seconds(args),
                 "peak_rss_mb": round(peak_memory(), 1),
                 "rules": rules.counts(),
                 "queries": 2 * len(evaluation.ranks.triples),
