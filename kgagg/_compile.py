@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import gc
 import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numba
 from numba import _dynfunc
+from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
 
@@ -56,7 +60,41 @@ class _PartLowering(NativeLowering):  # type: ignore[misc]
         return True
 
 
-class _PartCompiler(CompilerBase):  # type: ignore[misc]
+class _Flags(Flags):  # type: ignore[misc]
+    """numba's flags, equal if the same options are set to the same.
+
+    numba compares flags for each operation that it compiles. Its own way reads every option there
+    is through a property; a fifth of the time of compiling went there.
+    """
+
+    __slots__ = ()
+    _hash = hash(Flags())  # numba's hash is the same for all flags, and slow
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Flags) and self._values == other._values
+
+
+class _Compiler(Compiler):  # type: ignore[misc]
+    """numba's compiler, with `_Flags` and without collecting garbage."""
+
+    def __init__(self, *args: Any) -> None:
+        *before, flags, names = args
+        super().__init__(*before, _Flags(flags), names)
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(func)
+        finally:
+            if collects:
+                gc.enable()
+
+
+class _PartCompiler(_Compiler):
     """numba's usual passes, but for the last."""
 
     def define_pipelines(self) -> list[PassManager]:
@@ -67,6 +105,38 @@ class _PartCompiler(CompilerBase):  # type: ignore[misc]
             manager.add_pass(_PartLowering if one is NativeLowering else one, description)
         manager.finalize()
         return [manager]
+
+
+class _SharedCache(FunctionCache):  # type: ignore[misc]
+    """numba's cache on disk, with turns: one process compiles a kernel, the others wait for it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._lock_path = Path(self.cache_path) / f"{function.__name__}.lock"
+        self._turn: IO[bytes] | None = None
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled kernel; if there is none, it is the turn of this process."""
+        found = super().load_overload(sig, target_context)
+        if found is None and self._turn is None:
+            # some file systems have no locks: then each process compiles for itself
+            with contextlib.suppress(OSError):
+                self._turn = self._lock_path.open("wb")
+                fcntl.flock(self._turn, fcntl.LOCK_EX)
+                found = super().load_overload(sig, target_context)
+            if found is not None:
+                self._end_turn()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write the compiled kernel, and give the turn to the next."""
+        super().save_overload(sig, data)
+        self._end_turn()
+
+    def _end_turn(self) -> None:
+        if self._turn is not None:
+            self._turn.close()
+            self._turn = None
 
 
 def inner_kernels(*, allocates: bool = True) -> Callable[..., Any]:
@@ -110,15 +180,18 @@ def kernels(*sources: str, allocates: bool = True) -> Callable[..., Any]:
     except OSError:
         writable = False
 
-    options = {"cache": writable, "no_cfunc_wrapper": True, **_options(allocates)}
+    options = {"pipeline_class": _Compiler, "no_cfunc_wrapper": True, **_options(allocates)}
 
     def decorate(function: Callable[..., Any]) -> Any:
-        # numba reads the folder when the decorator is applied
-        previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
-        try:
-            return numba.njit(**options)(function)
-        finally:
-            numba.config.CACHE_DIR = previous
+        kernel = numba.njit(**options)(function)
+        if writable:
+            # numba reads the folder when the cache is made
+            previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+            try:
+                kernel._cache = _SharedCache(function)
+            finally:
+                numba.config.CACHE_DIR = previous
+        return kernel
 
     return decorate
 

@@ -122,11 +122,13 @@ def open_engine(args: argparse.Namespace) -> Engine:
     import dataclasses
 
     from kgagg.commands.rules import summary
+    from kgagg.engine.ahead import compile_ahead
     from kgagg.engine.apply import Engine
     from kgagg.engine.semantics import semantics
     from kgagg.graph import Graph
     from kgagg.rules import Confidence, RuleSet
 
+    compile_ahead(args.threads)
     meaning = semantics(args.semantics)
     confidence = dataclasses.replace(Confidence.preset(meaning.name), pca=args.pca)
     with args.watch.stage("load"):

@@ -18,7 +18,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         "compile",
         help="compile all kernels into the cache",
         description="Take a tiny graph through all stages, so that every kernel is in the cache. "
-        "Processes that start side by side would otherwise each compile their own.",
+        "Processes that start side by side would otherwise have to wait for one another.",
         epilog="example: kgagg compile",
     )
     return parser
@@ -32,9 +32,11 @@ def run(args: argparse.Namespace) -> None:
     from pathlib import Path
 
     from kgagg.cli import main
+    from kgagg.engine.ahead import compile_ahead
     from kgagg.errors import Failed
     from kgagg.progress import span
 
+    compile_ahead(args.threads)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for split in ("train", "valid", "test"):

@@ -34,12 +34,14 @@ def run(args: argparse.Namespace) -> None:
     import shlex
 
     from kgagg.cli import main
+    from kgagg.engine.ahead import compile_ahead
     from kgagg.errors import Failed
     from kgagg.files import cache_folder
     from kgagg.progress import span
 
     if not (cache_folder() / "numba").exists():
-        print("The first run compiles the kernels, which takes half a minute or more.")
+        print("The first run compiles the kernels, which takes some twenty seconds.", flush=True)
+    compile_ahead(args.threads)
     rules, facts, page = (str(args.out / name) for name in ("rules.txt", "new.tsv", "why.html"))
 
     def step(*call: str) -> None:

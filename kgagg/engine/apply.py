@@ -141,38 +141,12 @@ class _Worker:
 
     def __init__(self, engine: Engine, stop: np.ndarray) -> None:
         self.engine, self.budget = engine, 0
-        entities = len(engine.graph.entities)
-        slots = 2 * len(engine.graph.relations)
-        nodes = len(engine.index.node)
-        shapes: dict[str, tuple[Any, Any]] = {
-            "state": (8, np.int64),
-            "mark": ((entities, 4), np.int32),
-            "seen": (entities, np.int32),
-            "row": ((entities, 2), np.int32),
-            "memo": ((nodes, 3), np.int64),
-            "arena": (_START, np.int32),
-            "found": (entities, np.int32),
-            "hits": (_START, np.int64),
-            "heap": (slots, np.int64),
-            "streams": ((slots, 3), np.int32),
-            "pool": (entities, np.int32),
-            "fires": (_START, np.int32),
-            "pieces": (_START, np.int64),
-            "piece_start": (_START, np.int64),
-            "bucket": ((slots, 4), np.int64),
-            "links": ((_START, 3), np.int32),
-            "list_ptr": (entities + 1, np.int64),
-            "lists": (_START, np.int32),
-            "order": ((2, entities), np.int32),
-            "path": ((6, 64), np.int64),
-            "totals": (4, np.int64),
-            "digits": (256, np.int64),
-            "sorted": (_START, np.int64),
-            "climb": (64, np.int32),
-            "stack": (nodes, np.int32),
-        }
-        arrays = {name: np.zeros(*shape) for name, shape in shapes.items()}
-        self.scratch = _kernels.Scratch(stop=stop, **arrays)
+        self.scratch = _scratch(
+            stop,
+            entities=len(engine.graph.entities),
+            slots=2 * len(engine.graph.relations),
+            nodes=len(engine.index.node),
+        )
         self.out = _output(_START, 4 * _START)
 
     @property
@@ -243,6 +217,38 @@ def free_memory() -> int:
         return 1024 * int(fields["MemAvailable"].split()[0])
     except (OSError, KeyError):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _scratch(stop: np.ndarray, *, entities: int, slots: int, nodes: int) -> _kernels.Scratch:
+    shapes: dict[str, tuple[Any, Any]] = {
+        "state": (8, np.int64),
+        "mark": ((entities, 4), np.int32),
+        "seen": (entities, np.int32),
+        "row": ((entities, 2), np.int32),
+        "memo": ((nodes, 3), np.int64),
+        "arena": (_START, np.int32),
+        "found": (entities, np.int32),
+        "hits": (_START, np.int64),
+        "heap": (slots, np.int64),
+        "streams": ((slots, 3), np.int32),
+        "pool": (entities, np.int32),
+        "fires": (_START, np.int32),
+        "pieces": (_START, np.int64),
+        "piece_start": (_START, np.int64),
+        "bucket": ((slots, 4), np.int64),
+        "links": ((_START, 3), np.int32),
+        "list_ptr": (entities + 1, np.int64),
+        "lists": (_START, np.int32),
+        "order": ((2, entities), np.int32),
+        "path": ((6, 64), np.int64),
+        "totals": (4, np.int64),
+        "digits": (256, np.int64),
+        "sorted": (_START, np.int64),
+        "climb": (64, np.int32),
+        "stack": (nodes, np.int32),
+    }
+    arrays = {name: np.zeros(*shape) for name, shape in shapes.items()}
+    return _kernels.Scratch(stop=stop, **arrays)
 
 
 def _output(rows: int, rules: int) -> _kernels.Output:

@@ -13,7 +13,7 @@ rule apply:
     localrule: True
 
 
-# Every kernel compiled once, before jobs that run side by side would each compile their own.
+# Every kernel compiled once, before jobs that run side by side would wait for one another.
 rule kernels:
     output:
         touch("<results>/kernels.done"),
@@ -23,12 +23,13 @@ rule kernels:
         "<benchmarks>/kernels.tsv"
     conda:
         "../../envs/kgagg.yaml"
+    threads: 2
     resources:
         **needs("kernels"),
     params:
         code=code_digest(*(f"kgagg.commands.{verb}" for verb in STAGES)),
     shell:
-        "kgagg compile &>{log:q}"
+        "kgagg compile --threads {threads} &>{log:q}"
 
 
 rule apply_part:

@@ -1,0 +1,96 @@
+"""Kernels are compiled by one process, and for the types that they are called with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+from kgagg.aggregation.ranking import known_before
+from kgagg.engine.ahead import nothing_to_apply
+from kgagg.engine.apply import Engine, _facts, _Worker
+from kgagg.engine.firings import Queries
+from kgagg.graph import Graph
+from kgagg.rules import Confidence, RuleSet
+
+KERNEL = """
+import sys, time
+from kgagg._compile import kernels
+
+@kernels(__file__)
+def twice(x):
+    return 2 * x
+
+sys.stdin.readline()
+assert twice(int(sys.argv[1])) == 2 * int(sys.argv[1])
+print(sum(twice.stats.cache_misses.values()))
+"""
+
+
+def test_processes_side_by_side_compile_a_kernel_once(tmp_path: Path) -> None:
+    script = tmp_path / "kernel.py"
+    script.write_text(KERNEL)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, str(script), str(i)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            text=True,
+        )
+        for i in range(3)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    compiled = [int(process.communicate()[0]) for process in processes]
+    assert sorted(compiled) == [0, 0, 1]
+
+
+@pytest.mark.parametrize("kind", ["text", "binary"])
+def test_what_is_compiled_ahead_is_what_will_be_called(
+    world: Path, tmp_path: Path, kind: str
+) -> None:
+    graph = Graph.from_folder(world)
+    names = (graph.entities, graph.relations)
+    rules = RuleSet.read(world / "rules.txt", names, Confidence.preset("anyburl"))
+    if kind == "binary":
+        rules.save(tmp_path / "rules.kgagg")
+        rules = RuleSet.read(tmp_path / "rules.kgagg", names, Confidence.preset("anyburl"))
+    engine = Engine(graph, rules)
+    queries = Queries.from_triples(graph.test)
+    facts, known, index, _, scratch, _, entities, target_ptr, targets, _, out = nothing_to_apply()
+    worker = _Worker(engine, scratch.stop)
+    for empty, used in (
+        (facts, engine.facts),
+        (known, _facts(known_before(graph, "test"))),
+        (index, engine.index),
+        (scratch, worker.scratch),
+        (entities, queries.entity),
+        (target_ptr, queries.target_ptr),
+        (targets, queries.target),
+        (out, worker.out),
+    ):
+        assert numba.typeof(empty) == numba.typeof(used)
+
+
+def test_the_largest_kernel_is_compiled_by_another_process(world: Path, tmp_path: Path) -> None:
+    script = """
+import sys
+from kgagg.cli import main
+assert main(["evaluate", *sys.argv[1:], "--strategies", "max", "--threads", "2"]) == 0
+from kgagg.engine._kernels import apply_queries
+print(sum(apply_queries.stats.cache_misses.values()), sum(apply_queries.stats.cache_hits.values()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(world), str(world / "rules.txt")],
+        env={"KGAGG_CACHE": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "0 1"
