@@ -13,11 +13,19 @@ from typing import IO, Any
 
 import numba
 from numba import _dynfunc
+from numba.core import ir
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
+from numba.core.types import (  # type: ignore[attr-defined]
+    Array,
+    BaseTuple,
+    Tuple,
+    intp,
+    uintp,
+)
 
 from kgagg.files import cache_folder
 
@@ -38,7 +46,39 @@ class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _PartLowering(NativeLowering):  # type: ignore[misc]
+class _Lowering(NativeLowering):  # type: ignore[misc]
+    """Make code of a kernel, without provision for negative indices.
+
+    Python counts those from the end of an array, so numba compares and adds before each access.
+    No kernel has them (but for constants such as ``array[-1]``, which are left as they are).
+    """
+
+    _name = "kernel_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Take each index for an unsigned number, then lower the kernel."""
+        for block in state.func_ir.blocks.values():
+            for statement in block.body:
+                item = statement.value if isinstance(statement, ir.Assign) else statement
+                got = isinstance(item, ir.Expr) and item.op == "getitem"
+                if got or isinstance(item, ir.SetItem):
+                    signature = state.calltypes.pop(item)
+                    array, index, *value = signature.args
+                    if isinstance(array, Array):
+                        signature = signature.replace(args=(array, _unsigned(index), *value))
+                    state.calltypes[item] = signature
+        lowered: bool = super().run_pass(state)
+        return lowered
+
+
+def _unsigned(index: Any) -> Any:
+    if isinstance(index, BaseTuple):
+        return Tuple([_unsigned(each) for each in index])
+    return uintp if index == intp else index
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _PartLowering(_Lowering):
     """Make a kernel known to its callers, without what Python needs to call it."""
 
     _name = "part_lowering"
@@ -77,14 +117,17 @@ class _Flags(Flags):  # type: ignore[misc]
         return isinstance(other, _Flags) and self._values == other._values
 
 
-class _Compiler(Compiler):  # type: ignore[misc]
-    """numba's compiler, with `_Flags` and without collecting garbage."""
+class _Compiler(CompilerBase):  # type: ignore[misc]
+    """numba's usual passes but for the last, with `_Flags`, and without collecting garbage."""
+
+    lowering: type[NativeLowering] = _Lowering
 
     def __init__(self, *args: Any) -> None:
         *before, flags, names = args
         super().__init__(*before, _Flags(flags), names)
 
     def compile_extra(self, func: Callable[..., Any]) -> Any:
+        """Compile `func`."""
         collects = gc.isenabled()
         gc.disable()
         try:
@@ -93,18 +136,20 @@ class _Compiler(Compiler):  # type: ignore[misc]
             if collects:
                 gc.enable()
 
-
-class _PartCompiler(_Compiler):
-    """numba's usual passes, but for the last."""
-
     def define_pipelines(self) -> list[PassManager]:
-        """Put `_PartLowering` in its place."""
+        """Put the lowering in its place."""
         usual = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager = PassManager("part")
+        manager = PassManager("kernel")
         for one, description in usual.passes:
-            manager.add_pass(_PartLowering if one is NativeLowering else one, description)
+            manager.add_pass(self.lowering if one is NativeLowering else one, description)
         manager.finalize()
         return [manager]
+
+
+class _PartCompiler(_Compiler):
+    """For kernels that are called by kernels only."""
+
+    lowering = _PartLowering
 
 
 class _SharedCache(FunctionCache):  # type: ignore[misc]
@@ -169,7 +214,8 @@ def kernels(*sources: str, allocates: bool = True) -> Callable[..., Any]:
     callable
         ``numba.njit`` without the global lock, so that kernels run on a thread pool.
     """
-    digest = hashlib.sha256(numba.__version__.encode())
+    # with NUMBA_BOUNDSCHECK=1, which finds indices that are not in their array, kernels are others
+    digest = hashlib.sha256(f"{numba.__version__} {numba.config.BOUNDSCHECK}".encode())
     for source in sources:
         digest.update(Path(source).read_bytes())
     folder = Path(os.environ.get("NUMBA_CACHE_DIR") or cache_folder() / "numba")

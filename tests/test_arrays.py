@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
-from kgagg.arrays import is_arrays, open_arrays, save_arrays
+from kgagg.arrays import in_large_pages, is_arrays, open_arrays, save_arrays
 from kgagg.errors import InputError
 
 ARRAYS = nps.arrays(
@@ -23,6 +23,21 @@ META = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=5,
 )
+
+
+@given(st.dictionaries(st.text(), ARRAYS, max_size=5))
+def test_arrays_in_large_pages_are_the_same_and_apart(arrays: dict[str, np.ndarray]) -> None:
+    arrays["large"] = np.arange(1 << 20)
+    found = in_large_pages(arrays)
+    assert found.keys() == arrays.keys()
+    assert found["large"] is arrays["large"]
+    for name, array in found.items():
+        np.testing.assert_array_equal(array, arrays[name])
+        assert array.dtype == arrays[name].dtype
+        assert array.flags.c_contiguous
+        assert array.flags.aligned
+        assert array.flags.writeable
+        assert not any(np.shares_memory(array, found[other]) for other in found if other != name)
 
 
 @given(META, st.dictionaries(st.text(min_size=1), ARRAYS, max_size=5))

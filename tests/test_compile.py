@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +17,9 @@ from kgagg.engine.firings import Queries
 from kgagg.graph import Graph
 from kgagg.rules import Confidence, RuleSet
 
+CHECKED = ("every_shape", "hubs")
 KERNEL = """
-import sys, time
+import sys
 from kgagg._compile import kernels
 
 @kernels(__file__)
@@ -94,3 +96,33 @@ print(sum(apply_queries.stats.cache_misses.values()), sum(apply_queries.stats.ca
         check=True,
     )
     assert done.stdout.splitlines()[-1] == "0 1"
+
+
+def test_no_index_leaves_its_array(tmp_path: Path) -> None:
+    # nothing of Python's meaning of negative indices is left in kernels, so there must be none
+    cases = [f"{Path(__file__).with_name('test_engine.py')}::test_{name}" for name in CHECKED]
+    checked = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    call = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *cases]
+    done = subprocess.run(call, env=checked, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_an_index_that_leaves_its_array_is_found(tmp_path: Path) -> None:
+    script = tmp_path / "kernel.py"
+    script.write_text("""
+import numpy as np
+from kgagg._compile import inner_kernels, kernels
+
+@inner_kernels()
+def item(array, i):
+    return array[i]
+
+@kernels(__file__)
+def last(array, i):
+    return item(array, i)
+
+last(np.arange(3), -1)
+""")
+    checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, script], env=checked, capture_output=True, text=True)
+    assert "IndexError" in done.stderr

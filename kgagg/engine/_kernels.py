@@ -1535,9 +1535,10 @@ def _compare(rule, lists, list_ptr, one, other):
     i, j = list_ptr[one], list_ptr[other]
     i_end, j_end = list_ptr[one + 1], list_ptr[other + 1]
     while i < i_end and j < j_end:
-        a, b = rule[lists[i], LEVEL], rule[lists[j], LEVEL]
-        if a != b:
-            return -1 if a < b else 1
+        if lists[i] != lists[j]:
+            a, b = rule[lists[i], LEVEL], rule[lists[j], LEVEL]
+            if a != b:
+                return -1 if a < b else 1
         i += 1
         j += 1
     return int(j < j_end) - int(i < i_end)

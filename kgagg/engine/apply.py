@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from kgagg.arrays import in_large_pages
 from kgagg.engine import _kernels
 from kgagg.engine.firings import Firings, Queries
 from kgagg.engine.index import build_index
@@ -41,7 +42,8 @@ class Engine:
     def __init__(self, graph: Graph, rules: RuleSet, meaning: str | Semantics = "anyburl") -> None:
         self.graph, self.rules = graph, rules
         self.semantics = semantics(meaning) if isinstance(meaning, str) else meaning
-        self.index = build_index(graph, rules, self.semantics)
+        index = build_index(graph, rules, self.semantics)
+        self.index = _kernels.Index(**in_large_pages(index._asdict()))
         self.facts = _facts(graph.adjacency)
 
     def apply(
@@ -248,7 +250,7 @@ def _scratch(stop: np.ndarray, *, entities: int, slots: int, nodes: int) -> _ker
         "stack": (nodes, np.int32),
     }
     arrays = {name: np.zeros(*shape) for name, shape in shapes.items()}
-    return _kernels.Scratch(stop=stop, **arrays)
+    return _kernels.Scratch(stop=stop, **in_large_pages(arrays))
 
 
 def _output(rows: int, rules: int) -> _kernels.Output:
@@ -267,4 +269,5 @@ def _doubled(array: np.ndarray) -> np.ndarray:
 
 
 def _facts(adjacency: Adjacency) -> _kernels.Facts:
-    return _kernels.Facts(*(getattr(adjacency, name) for name in _kernels.Facts._fields))
+    arrays = {name: getattr(adjacency, name) for name in _kernels.Facts._fields}
+    return _kernels.Facts(**in_large_pages(arrays))
