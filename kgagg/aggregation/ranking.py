@@ -137,7 +137,7 @@ def rank_all(
         for firings in watch.each("apply", chunks):
             waiting.append(pool.submit(place, firings))
             with watch.stage("aggregate"):
-                while len(waiting) > threads:
+                while len(waiting) >= threads:
                     waiting.popleft().result()
         with watch.stage("aggregate"):
             for rest in waiting:

@@ -122,8 +122,10 @@ class Engine:
             with Progress("apply", len(queries), "queries", quiet=quiet) as progress:
                 position, largest = 0, 1
                 while position < len(queries):
-                    # a few chunks ahead, so that a slow one does not hold up the others
-                    ahead = min(4 * threads, max(threads, memory // 2 // largest))
+                    # A few chunks ahead, so that a slow one does not hold up the others; but with
+                    # one thread none, so that it rests while the caller works.
+                    most = 4 * threads if threads > 1 else 1
+                    ahead = min(most, max(threads, memory // 2 // largest))
                     while len(waiting) < ahead and (start := next(starts, None)) is not None:
                         waiting[start] = executor.submit(run, start)
                     while not waiting[position].done():
