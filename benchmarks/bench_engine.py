@@ -82,12 +82,12 @@ def compare(name: str, data: object, rules: object, threads: int, repeat: int) -
         runs.setdefault("kgagg, 13 strategies", []).append(
             peers.run(None, KGAGG, data, rules, threads)
         )
+        runs.setdefault("kgagg, one thread", []).append(peers.run(None, KGAGG, data, rules, 1))
         if python:
             for kind in ("noisy-or-top-5", "max+"):
                 runs.setdefault(f"PyClause, {kind}", []).append(
                     peers.run(python, PYCLAUSE, data, rules, threads, kind)
                 )
-    runs["kgagg, one thread"] = [peers.run(None, KGAGG, data, rules, 1)]
     print(f"{name}, {threads} threads")
     best = {who: min(one, key=lambda run: run["seconds"]) for who, one in runs.items()}
     for who, run in best.items():

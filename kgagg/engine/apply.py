@@ -106,6 +106,8 @@ class Engine:
         for worker in spare:
             worker.budget = memory // threads
         known_facts = _facts(known)
+        # compiles the kernel, if that is to be done, in the thread that hears Ctrl-C
+        first.run(queries.part(0, 0), known_facts, options)
         starts = iter(range(0, len(queries), chunk))
         waiting: dict[int, Future[Firings]] = {}
 
