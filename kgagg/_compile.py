@@ -200,7 +200,8 @@ def kernels(*sources: str, allocates: bool = True) -> Callable[..., Any]:
     """Return the decorator for the kernels of one module.
 
     numba notices a change in the file of a kernel, not in the files that it calls into. So the
-    on-disk cache of a module is a folder named by the digest of all sources it is made of.
+    on-disk cache of a module is a folder named by the digest of all sources it is made of, and of
+    this file.
 
     Parameters
     ----------
@@ -216,7 +217,7 @@ def kernels(*sources: str, allocates: bool = True) -> Callable[..., Any]:
     """
     # with NUMBA_BOUNDSCHECK=1, which finds indices that are not in their array, kernels are others
     digest = hashlib.sha256(f"{numba.__version__} {numba.config.BOUNDSCHECK}".encode())
-    for source in sources:
+    for source in (__file__, *sources):
         digest.update(Path(source).read_bytes())
     folder = Path(os.environ.get("NUMBA_CACHE_DIR") or cache_folder() / "numba")
     folder = folder / f"{Path(sources[0]).stem.strip('_')}-{digest.hexdigest()[:16]}"

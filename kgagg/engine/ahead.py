@@ -29,8 +29,8 @@ def compile_ahead(threads: int | None) -> None:
     stats = _kernels.apply_queries.stats
     if (threads or len(os.sched_getaffinity(0))) < 2 or stats.cache_path is None:
         return
-    if any(Path(stats.cache_path).glob("*apply_queries*")):
-        return  # compiled, or another process is at it
+    if any(Path(stats.cache_path).glob("*apply_queries*.nbi")):
+        return
     call = [sys.executable, "-c", "from kgagg.engine.ahead import compile_now; compile_now()"]
     # if it fails, so will the kernel here, and tell why
     process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
