@@ -20,7 +20,7 @@ demo: setup
 	echo "It took $$((`date +%s` - start)) seconds on $(CORES) cores. The report: results/demo/report/index.html"
 
 test: lint
-	$(BIN)/pytest -n $(CORES) --dist worksteal
+	$(BIN)/pytest -n $(CORES)
 
 docs: setup
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
