@@ -319,7 +319,7 @@ def test_a_run_beyond_its_time_is_ended_with_its_children(
     start = time.monotonic()
     code, out = mine("anyburl", HANG, "--snapshots", "1,2", "--timeout", "1")
     assert code == 1
-    assert time.monotonic() - start < 8
+    assert time.monotonic() - start < 60  # left alone, it would take 99
     assert "still running after 1.0 s" in capsys.readouterr().err
     assert not any(map(alive, pids(out.with_name("mined.rules.log"))))
     assert variant(out, "1").exists()
