@@ -13,19 +13,21 @@ from typing import IO, Any
 
 import numba
 from numba import _dynfunc
-from numba.core import ir
+from numba.core import cgutils, typed_passes, untyped_passes
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.lowering import Lower
 from numba.core.types import (  # type: ignore[attr-defined]
     Array,
     BaseTuple,
-    Tuple,
+    Integer,
+    IntegerLiteral,
     intp,
-    uintp,
 )
+from numba.core.types.functions import BaseFunction
+from numba.np.arrayobj import load_item, store_item
 
 from kgagg.files import cache_folder
 
@@ -45,36 +47,82 @@ class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
         self._finalized = True
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _Lowering(NativeLowering):  # type: ignore[misc]
-    """Make code of a kernel, without provision for negative indices.
+class _Lower(Lower):  # type: ignore[misc]
+    """Make code of a kernel, with little of it for each access to an array.
 
-    Python counts those from the end of an array, so numba compares and adds before each access.
-    No kernel has them (but for constants such as ``array[-1]``, which are left as they are).
+    numba makes the address of an item from a copy of all that it knows of the array, and compares
+    each index with zero, as Python counts negative ones from the end. Here an item of a contiguous
+    array is found from where that begins, and its shape. No kernel has negative indices (but for
+    constants such as ``array[-1]``, which are left to numba).
     """
 
+    def lower_getitem(self, kind: Any, expression: Any, array: Any, index: Any, known: Any) -> Any:
+        """Read an item."""
+        item = self._item(array, index)
+        if item is None:
+            return super().lower_getitem(kind, expression, array, index, known)
+        of = self.typeof(array.name)
+        value = load_item(self.context, self.builder, of, item)
+        return self.context.cast(self.builder, value, of.dtype, kind)
+
+    def lower_setitem(self, array: Any, index: Any, value: Any, known: Any) -> Any:
+        """Write an item."""
+        item = self._item(array, index)
+        if item is None:
+            return super().lower_setitem(array, index, value, known)
+        of = self.typeof(array.name)
+        new = self._cast_var(value, of.dtype)
+        return store_item(self.context, self.builder, of, new, item)
+
+    def _item(self, array: Any, index: Any) -> Any:
+        """Return the address of ``array[index]``, or None if that is no item found by numbers."""
+        of, kind = self.typeof(array.name), self.typeof(index.name)
+        kinds = tuple(kind) if isinstance(kind, BaseTuple) else (kind,)
+        contiguous = isinstance(of, Array) and of.layout == "C" and of.ndim == len(kinds)
+        if not contiguous or not all(_counts_from_start(one) for one in kinds):
+            return None
+        at, builder = self.loadvar(index.name), self.builder
+        places = cgutils.unpack_tuple(builder, at) if isinstance(kind, BaseTuple) else [at]
+        places = [self.context.cast(builder, *one, intp) for one in zip(places, kinds, strict=True)]
+        value = self.loadvar(array.name)
+        field = self.context.data_model_manager[of].get_field_position
+        start = builder.extract_value(value, field("data"))
+        shape = cgutils.unpack_tuple(builder, builder.extract_value(value, field("shape")))
+        check = self.context.enable_boundscheck
+        return cgutils.get_item_pointer2(
+            self.context, builder, start, shape, None, "C", places, boundscheck=check
+        )
+
+    def alloca_lltype(self, name: str, kind: Any, datamodel: Any = None) -> Any:
+        """Make room for a variable, without asking LLVM for its size for a debugger's sake."""
+        return cgutils.alloca_once(self.builder, kind, name=name, zfill=False)
+
+
+def _counts_from_start(index: Any) -> bool:
+    if isinstance(index, IntegerLiteral):
+        return bool(index.literal_value >= 0)
+    return isinstance(index, Integer)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(typed_passes.NativeLowering):  # type: ignore[misc]
+    """Make code of a kernel by `_Lower`."""
+
     _name = "kernel_lowering"
+    lowering_class = _Lower
 
     def run_pass(self, state: Any) -> bool:
-        """Take each index for an unsigned number, then lower the kernel."""
-        for block in state.func_ir.blocks.values():
-            for statement in block.body:
-                item = statement.value if isinstance(statement, ir.Assign) else statement
-                got = isinstance(item, ir.Expr) and item.op == "getitem"
-                if got or isinstance(item, ir.SetItem):
-                    signature = state.calltypes.pop(item)
-                    array, index, *value = signature.args
-                    if isinstance(array, Array):
-                        signature = signature.replace(args=(array, _unsigned(index), *value))
-                    state.calltypes[item] = signature
+        """Lower the kernel."""
+        # numba looks for something that is not there at each use of an array, and looks each time
+        # whether it was declared meanwhile; this context is of this kernel alone
+        state.targetctx.refresh()
+        state.targetctx.refresh = _nothing
         lowered: bool = super().run_pass(state)
         return lowered
 
 
-def _unsigned(index: Any) -> Any:
-    if isinstance(index, BaseTuple):
-        return Tuple([_unsigned(each) for each in index])
-    return uintp if index == intp else index
+def _nothing() -> None:
+    """Do nothing."""
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -117,10 +165,28 @@ class _Flags(Flags):  # type: ignore[misc]
         return isinstance(other, _Flags) and self._values == other._values
 
 
-class _Compiler(CompilerBase):  # type: ignore[misc]
-    """numba's usual passes but for the last, with `_Flags`, and without collecting garbage."""
+_Function: Any = BaseFunction
+_resolve = _Function.get_call_type
+_resolved: dict[tuple[Any, ...], Any] = {}
 
-    lowering: type[NativeLowering] = _Lowering
+
+def _resolve_once(function: Any, context: Any, args: Any, named: Any) -> Any:
+    """Return the signature of a call; numba tries dozens for each addition that it compiles."""
+    key = function, tuple(args), tuple(named.items())
+    if key not in _resolved:
+        _resolved[key] = _resolve(function, context, args, named)
+    return _resolved[key]
+
+
+class _Compiler(CompilerBase):  # type: ignore[misc]
+    """numba's compiler, without what costs time and brings kernels nothing.
+
+    Of its passes there are those that plain loops over arrays and numbers need: no closures, no
+    generators, no expressions of whole arrays. Options are `_Flags`, calls are resolved once, and
+    no garbage is collected meanwhile.
+    """
+
+    lowering: type[_Lowering] = _Lowering
 
     def __init__(self, *args: Any) -> None:
         *before, flags, names = args
@@ -128,20 +194,33 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
 
     def compile_extra(self, func: Callable[..., Any]) -> Any:
         """Compile `func`."""
-        collects = gc.isenabled()
+        collects, resolve = gc.isenabled(), _Function.get_call_type
         gc.disable()
+        # no other thread compiles meanwhile: numba has a lock
+        _Function.get_call_type = _resolve_once
         try:
             return super().compile_extra(func)
         finally:
+            _Function.get_call_type = resolve
             if collects:
                 gc.enable()
 
     def define_pipelines(self) -> list[PassManager]:
-        """Put the lowering in its place."""
-        usual = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        """Return the passes."""
         manager = PassManager("kernel")
-        for one, description in usual.passes:
-            manager.add_pass(self.lowering if one is NativeLowering else one, description)
+        for one in (
+            untyped_passes.TranslateByteCode,
+            untyped_passes.FixupArgs,
+            untyped_passes.IRProcessing,
+            untyped_passes.ReconstructSSA,
+            typed_passes.NopythonTypeInference,
+            typed_passes.PreLowerStripPhis,
+            typed_passes.IRLegalization,
+            typed_passes.AnnotateTypes,
+            self.lowering,
+            typed_passes.NoPythonBackend,
+        ):
+            manager.add_pass(one, one.__name__)
         manager.finalize()
         return [manager]
 

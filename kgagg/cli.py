@@ -68,8 +68,6 @@ def leaves(parent: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code: 0 done, 2 wrong input, 1 anything else."""
-    # higher levels take a fifth longer to compile, and make nothing faster here
-    os.environ.setdefault("NUMBA_OPT", "1")
     try:
         args = parser().parse_args(arguments)
         args.watch = Stopwatch()
