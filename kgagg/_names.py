@@ -12,8 +12,8 @@ from numba import uint64 as U64
 
 from kgagg._compile import inner_kernels, kernels
 
-jit = kernels(__file__)
-inner_jit = inner_kernels()
+jit = kernels(__file__, allocates=False)
+inner_jit = inner_kernels(allocates=False)
 
 
 @inner_jit

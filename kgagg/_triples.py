@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from kgagg import _names
 from kgagg._compile import inner_kernels, kernels
 from kgagg._names import intern
 
-jit = kernels(__file__, _names.__file__)
-inner_jit = inner_kernels()
+jit = kernels(__file__, _names.__file__, allocates=False)
+inner_jit = inner_kernels(allocates=False)
 
 # the cells of the reader's state: where it is, and what it has met
 POSITION, LINE, ROWS, ENTITIES, RELATIONS, BLANK = range(6)
@@ -28,6 +26,7 @@ def read_triples(
     relation_offsets,
     relation_table,
     triples,
+    cuts,
 ):
     """Read the lines of `buffer`, which ends with a line end, into `triples`.
 
@@ -40,13 +39,14 @@ def read_triples(
         The two tables of names (see `kgagg._names`), extended.
     triples : int32[rows, 3]
         Filled from row ``state[ROWS]`` on.
+    cuts : int64[4]
+        Working space: where the columns of a line begin.
 
     Returns
     -------
     int
         DONE, FULL (make room and call again), or what is wrong with line ``state[LINE]``.
     """
-    cuts = np.empty(4, np.int64)
     while state[POSITION] < len(buffer):
         start = state[POSITION]
         cuts[0] = start
@@ -118,83 +118,103 @@ def read_triples(
 
 
 @inner_jit
-def _scatter(digits, buckets, sources, targets):
-    """One stable pass of a radix sort: reorder the rows of `sources` by `digits`."""
-    starts = np.zeros(buckets + 1, np.int64)
-    for digit in digits:
-        starts[digit + 1] += 1
+def _scatter(sources, targets, key, starts, buckets):
+    """One stable pass of a radix sort: reorder the columns of `sources` by their row `key`."""
+    for bucket in range(buckets + 1):
+        starts[bucket] = 0
+    for i in range(sources.shape[1]):
+        starts[sources[key, i] + 1] += 1
     for bucket in range(buckets):
         starts[bucket + 1] += starts[bucket]
-    for i in range(len(digits)):
-        place = starts[digits[i]]
-        starts[digits[i]] += 1
-        for column in range(3):
-            targets[column, place] = sources[column, i]
+    for i in range(sources.shape[1]):
+        place = starts[sources[key, i]]
+        starts[sources[key, i]] += 1
+        for row in range(3):
+            targets[row, place] = sources[row, i]
 
 
 @jit
-def build_adjacency(triples, entities, relations):
-    """Index triples by entity and step key (see `kgagg.graph.Adjacency`).
+def sort_steps(triples, entities, relations, steps, other, starts):
+    """Sort the steps along triples, and back, by entity, step key and neighbour.
 
     Parameters
     ----------
     triples : int32[n, 3]
     entities, relations : int
         How many there are.
+    steps : int32[3, 2 * n]
+        Takes the sorted entities, keys and neighbours.
+    other : int32[3, 2 * n]
+        Working space.
+    starts : int64[*]
+        Working space: one more than there are entities, and than there are keys.
 
     Returns
     -------
-    entity_ptr, segment_key, segment_ptr, neighbours, key_ptr, key_entities : arrays
+    segments, edges : int
+        How many pairs of entity and key there are, and how many different steps.
     """
-    count = 2 * len(triples)
-    # rows: entity, step key, neighbour; sorted by radix, last column first
-    steps = np.empty((3, count), np.int32)
-    other = np.empty((3, count), np.int32)
     for i in range(len(triples)):
         head, relation, tail = triples[i, 0], triples[i, 1], triples[i, 2]
-        steps[0, 2 * i], steps[1, 2 * i], steps[2, 2 * i] = head, 2 * relation, tail
-        steps[0, 2 * i + 1], steps[1, 2 * i + 1], steps[2, 2 * i + 1] = tail, 2 * relation + 1, head
-    _scatter(steps[2], entities, steps, other)
-    _scatter(other[1], 2 * relations, other, steps)
-    _scatter(steps[0], entities, steps, other)
-
+        other[0, 2 * i], other[1, 2 * i], other[2, 2 * i] = head, 2 * relation, tail
+        other[0, 2 * i + 1], other[1, 2 * i + 1], other[2, 2 * i + 1] = tail, 2 * relation + 1, head
+    # by radix, last row first
+    _scatter(other, steps, 2, starts, entities)
+    _scatter(steps, other, 1, starts, 2 * relations)
+    _scatter(other, steps, 0, starts, entities)
     segments, edges = 0, 0
-    for i in range(count):
-        new = i == 0 or other[0, i] != other[0, i - 1] or other[1, i] != other[1, i - 1]
+    for i in range(steps.shape[1]):
+        new = _begins(steps, i)
         segments += new
-        edges += new or other[2, i] != other[2, i - 1]
-    entity_ptr = np.zeros(entities + 1, np.int32)
-    segment_key = np.empty(segments, np.int32)
-    segment_ptr = np.empty(segments + 1, np.int32)
-    neighbours = np.empty(edges, np.int32)
-    key_ptr = np.zeros(2 * relations + 1, np.int64)
+        edges += new or steps[2, i] != steps[2, i - 1]
+    return segments, edges
+
+
+@inner_jit
+def _begins(steps, i):
+    """Tell whether the entity or the key of step `i` is another than that of the step before."""
+    return i == 0 or steps[0, i] != steps[0, i - 1] or steps[1, i] != steps[1, i - 1]
+
+
+@jit
+def index_steps(
+    steps, entity_ptr, segment_key, segment_ptr, neighbours, key_ptr, key_entities, starts
+):
+    """Index sorted steps by entity and key, and by key and entity.
+
+    Parameters
+    ----------
+    steps : int32[3, n]
+        See `sort_steps`.
+    entity_ptr, segment_key, segment_ptr, neighbours, key_ptr, key_entities : arrays
+        Take the index (see `kgagg.graph.Adjacency`); the pointers are zeros.
+    starts : int64[*]
+        Working space: as many as there are keys.
+    """
     segments, edges = 0, 0
-    for i in range(count):
-        new = i == 0 or other[0, i] != other[0, i - 1] or other[1, i] != other[1, i - 1]
+    for i in range(steps.shape[1]):
+        new = _begins(steps, i)
         if new:
-            segment_key[segments] = other[1, i]
+            segment_key[segments] = steps[1, i]
             segment_ptr[segments] = edges
-            entity_ptr[other[0, i] + 1] += 1
-            key_ptr[other[1, i] + 1] += 1
+            entity_ptr[steps[0, i] + 1] += 1
+            key_ptr[steps[1, i] + 1] += 1
             segments += 1
         # a triple that stands twice in the file is one fact
-        if new or other[2, i] != other[2, i - 1]:
-            neighbours[edges] = other[2, i]
+        if new or steps[2, i] != steps[2, i - 1]:
+            neighbours[edges] = steps[2, i]
             edges += 1
     segment_ptr[segments] = edges
-    for entity in range(entities):
+    for entity in range(len(entity_ptr) - 1):
         entity_ptr[entity + 1] += entity_ptr[entity]
-    for key in range(2 * relations):
+    for key in range(len(key_ptr) - 1):
+        starts[key] = key_ptr[key]
         key_ptr[key + 1] += key_ptr[key]
-
-    key_entities = np.empty(segments, np.int32)
-    fill = key_ptr.copy()
-    for entity in range(entities):
+    for entity in range(len(entity_ptr) - 1):
         for segment in range(entity_ptr[entity], entity_ptr[entity + 1]):
             key = segment_key[segment]
-            key_entities[fill[key]] = entity
-            fill[key] += 1
-    return entity_ptr, segment_key, segment_ptr, neighbours, key_ptr, key_entities
+            key_entities[starts[key]] = entity
+            starts[key] += 1
 
 
 @inner_jit
@@ -229,9 +249,8 @@ def has_edge(entity_ptr, segment_key, segment_ptr, neighbours, entity, key, othe
 
 
 @jit
-def contains(entity_ptr, segment_key, segment_ptr, neighbours, triples):
-    """Tell for each of `triples`, int32[n, 3], whether it is in the adjacency: bool[n]."""
-    found = np.empty(len(triples), np.bool_)
+def contains(entity_ptr, segment_key, segment_ptr, neighbours, triples, found):
+    """Tell for each of `triples`, int32[n, 3], in `found`, bool[n], whether it is a fact."""
     for i in range(len(triples)):
         found[i] = has_edge(
             entity_ptr,
@@ -242,4 +261,3 @@ def contains(entity_ptr, segment_key, segment_ptr, neighbours, triples):
             2 * triples[i, 1],
             triples[i, 2],
         )
-    return found

@@ -63,7 +63,19 @@ class Adjacency:
         """
         if 2 * len(triples) > np.iinfo(np.int32).max:
             raise InputError(f"{len(triples):,} triples: expected fewer than 2**30")
-        return cls(*_triples.build_adjacency(triples, entities, relations))
+        steps, other = np.empty((2, 3, 2 * len(triples)), np.int32)
+        starts = np.empty(max(entities, 2 * relations) + 1, np.int64)
+        segments, edges = _triples.sort_steps(triples, entities, relations, steps, other, starts)
+        arrays = {
+            "entity_ptr": np.zeros(entities + 1, np.int32),
+            "segment_key": np.empty(segments, np.int32),
+            "segment_ptr": np.empty(segments + 1, np.int32),
+            "neighbours": np.empty(edges, np.int32),
+            "key_ptr": np.zeros(2 * relations + 1, np.int64),
+            "key_entities": np.empty(segments, np.int32),
+        }
+        _triples.index_steps(steps, *arrays.values(), starts)
+        return cls(**arrays)
 
     @property
     def facts(self) -> int:
@@ -72,9 +84,11 @@ class Adjacency:
 
     def contains(self, triples: np.ndarray) -> np.ndarray:
         """Tell for each of `triples`, int32[n, 3], whether it is a fact: bool[n]."""
-        return _triples.contains(
-            self.entity_ptr, self.segment_key, self.segment_ptr, self.neighbours, triples
+        found = np.empty(len(triples), np.bool_)
+        _triples.contains(
+            self.entity_ptr, self.segment_key, self.segment_ptr, self.neighbours, triples, found
         )
+        return found
 
     def step(self, entity: int, key: int) -> np.ndarray:
         """Return the neighbours that `entity` reaches by the step `key`: int32[n], ascending."""
@@ -227,7 +241,7 @@ def _read_triples(
     state = np.zeros(6, np.int64)
     state[_triples.LINE] = 1
     state[_triples.ENTITIES], state[_triples.RELATIONS] = entities.count, relations.count
-    triples = np.empty((1 << 12, 3), np.int32)
+    triples, cuts = np.empty((1 << 12, 3), np.int32), np.empty(4, np.int64)
     for text in line_blocks(path):
         content.update(text.replace(b"\r\n", b"\n"))
         _check_utf8(path, text, int(state[_triples.LINE]))
@@ -244,6 +258,7 @@ def _read_triples(
                 relations.offsets,
                 relations.table,
                 triples,
+                cuts,
             )
             entities.count = int(state[_triples.ENTITIES])
             relations.count = int(state[_triples.RELATIONS])

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from test_aggregation import RELATIONS, make_firings
 
-from kgagg.aggregation import _kernels, _learned
+from kgagg.aggregation import _learned
 from kgagg.aggregation.fitting import fit, load, slots
 from kgagg.aggregation.learned import DEPTH, Learned
+from kgagg.aggregation.ranking import target_rows
 from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Firings, Queries
 from kgagg.errors import InputError
@@ -60,9 +61,7 @@ def test_steps_follow_the_gradient(firings: Firings) -> None:
     """With great sums of squares a step of Adagrad is the gradient, up to a constant."""
     generator = np.random.default_rng(1)
     queries = firings.queries
-    row = _kernels.target_rows(
-        firings.query_ptr, firings.candidate, queries.target_ptr, queries.target
-    )
+    row = target_rows(firings)
     group = np.stack([np.arange(6), np.arange(6) % 2], axis=1).astype(np.int32)
     change = generator.normal(0, 0.3, (2, 6))
     bias = generator.normal(0, 0.3, (2 * len(RELATIONS) + 1, BINS))

@@ -7,6 +7,7 @@ import numpy as np
 from kgagg._compile import inner_kernels, kernels
 
 jit = kernels(__file__)
+bare_jit = kernels(__file__, allocates=False)
 inner_jit = inner_kernels()
 
 
@@ -41,21 +42,21 @@ def top_sums(rule_ptr, rules, value, depths):
     return sums
 
 
-@jit
-def target_rows(query_ptr, candidate, target_ptr, target):
-    """Return the row of each target among the candidates, -1 if it is none: int64[targets]."""
-    rows = np.full(len(target), -1, np.int64)
+@bare_jit
+def target_rows(query_ptr, candidate, target_ptr, target, rows):
+    """Put the row of each target that is a candidate in `rows`, int64[targets]."""
     for query in range(len(query_ptr) - 1):
         for t in range(target_ptr[query], target_ptr[query + 1]):
             for row in range(query_ptr[query], query_ptr[query + 1]):
                 if candidate[row] == target[t]:
                     rows[t] = row
                     break
-    return rows
 
 
-@jit
-def rank_targets(query_ptr, candidate, scores, target_ptr, target, priority, hashed):
+@bare_jit
+def rank_targets(
+    query_ptr, candidate, scores, target_ptr, target, priority, hashed, rows, others, ranks
+):
     """Rank the targets of each query among its candidates, without its other targets.
 
     Parameters
@@ -70,35 +71,31 @@ def rank_targets(query_ptr, candidate, scores, target_ptr, target, priority, has
     hashed : bool
         Priorities are hash codes, and what comes first is told by the buckets of a table of Java
         that has room for those with the same score.
-
-    Returns
-    -------
-    int32[2, strategies, targets]
-        The optimistic and the pessimistic rank; 0 for a target that is no candidate.
+    rows : int64[targets]
+        The row of each target (see `target_rows`).
+    others : int64[candidates of a query]
+        Working space.
+    ranks : int32[2, strategies, targets]
+        Takes the optimistic and the pessimistic rank, but for targets that are no candidates.
     """
-    ranks = np.zeros((2, len(scores), len(target)), np.int32)
-    longest = 0
-    for query in range(len(query_ptr) - 1):
-        longest = max(longest, query_ptr[query + 1] - query_ptr[query])
-    others = np.empty(longest, np.int64)
-    is_target = np.empty(longest, np.bool_)
-    row_of = target_rows(query_ptr, candidate, target_ptr, target)
     for query in range(len(query_ptr) - 1):
         first, last = query_ptr[query], query_ptr[query + 1]
-        is_target[: last - first] = False
-        for t in range(target_ptr[query], target_ptr[query + 1]):
-            if row_of[t] >= 0:
-                is_target[row_of[t] - first] = True
-        count = 0
+        # all candidates, then without the targets among them
         for row in range(first, last):
-            if not is_target[row - first]:
-                others[count] = row
+            others[row - first] = row
+        for t in range(target_ptr[query], target_ptr[query + 1]):
+            if rows[t] >= 0:
+                others[rows[t] - first] = -1
+        count = 0
+        for i in range(last - first):
+            if others[i] >= 0:
+                others[count] = others[i]
                 count += 1
         for t in range(target_ptr[query], target_ptr[query + 1]):
-            if row_of[t] < 0:
+            if rows[t] < 0:
                 continue
             for s in range(len(scores)):
-                own = scores[s, row_of[t]]
+                own = scores[s, rows[t]]
                 better, tied = 0, 0
                 for i in range(count):
                     other = scores[s, others[i]]
@@ -121,7 +118,6 @@ def rank_targets(query_ptr, candidate, scores, target_ptr, target, priority, has
                             tied += theirs == mine
                 ranks[0, s, t] = 1 + better
                 ranks[1, s, t] = 1 + better + tied
-    return ranks
 
 
 @inner_jit

@@ -27,8 +27,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from kgagg.aggregation import _kernels, _learned
+from kgagg.aggregation import _learned
 from kgagg.aggregation.fitting import Fitted, fittable, reciprocal_ranks, slots
+from kgagg.aggregation.ranking import target_rows
 from kgagg.engine.apply import Engine
 from kgagg.engine.firings import Firings
 from kgagg.graph import Graph
@@ -176,9 +177,7 @@ class _Lesson:
         queries = valid.queries
         self.weight = _finite(valid.weight)
         self.slot = slots(queries)
-        self.row = _kernels.target_rows(
-            valid.query_ptr, valid.candidate, queries.target_ptr, queries.target
-        )
+        self.row = target_rows(valid)
         every, still = np.ones(len(self.row), np.bool_), np.zeros(len(_RATES))
         order = np.arange(len(queries))
         losses = [self._step(order, every, s, still, self._start()) for s in SCALES]

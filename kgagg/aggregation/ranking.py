@@ -56,15 +56,29 @@ def rank_targets(
         0 for a target that is no candidate.
     """
     queries = firings.queries
-    ranks = _kernels.rank_targets(
+    ranks = np.zeros((2, len(scores), len(queries.target)), np.int32)
+    _kernels.rank_targets(
         firings.query_ptr,
         firings.candidate,
         scores,
         queries.target_ptr,
         queries.target,
         *(order or TieOrder(np.empty(0, np.int32))),
+        target_rows(firings),
+        np.empty(np.diff(firings.query_ptr).max(initial=0), np.int64),
+        ranks,
     )
     return ranks[0], ranks[1]
+
+
+def target_rows(firings: Firings) -> np.ndarray:
+    """Return the row of each target among the candidates, -1 if it is none: int64[targets]."""
+    queries = firings.queries
+    rows = np.full(len(queries.target), -1)
+    _kernels.target_rows(
+        firings.query_ptr, firings.candidate, queries.target_ptr, queries.target, rows
+    )
+    return rows
 
 
 def frequency_order(train: np.ndarray, entities: int) -> TieOrder:

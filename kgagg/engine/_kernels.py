@@ -25,10 +25,7 @@ from kgagg import _names, _triples
 from kgagg._compile import inner_kernels, kernels
 from kgagg._triples import find_segment, has_edge
 
-jit = kernels(__file__, _triples.__file__, _names.__file__)
-# What runs for each query allocates nothing. So it needs no reference counts, and that makes it
-# faster, and shortens the time to compile it.
-bare_jit = kernels(__file__, _triples.__file__, _names.__file__, allocates=False)
+jit = kernels(__file__, _triples.__file__, _names.__file__, allocates=False)
 inner_jit = inner_kernels(allocates=False)
 
 CYCLIC, CONSTANT, DANGLING, ZERO, GENERAL = range(5)
@@ -180,50 +177,22 @@ class Output(NamedTuple):
 
 
 @jit
-def sort_rows(order, digits, buckets):
-    """Reorder `order`, int64[n], by `digits`, int32[*], stably; `digits` begin at -2."""
-    starts = np.zeros(buckets + 3, np.int64)
+def sort_rows(order, digits, starts, result):
+    """Reorder `order`, int64[n], by `digits`, int32[*], stably; `digits` begin at -2.
+
+    `starts` are zeros, int64[digits + 3]; `result`, int64[n], takes the rows.
+    """
     for i in order:
         starts[digits[i] + 3] += 1
-    for bucket in range(buckets + 2):
+    for bucket in range(len(starts) - 1):
         starts[bucket + 1] += starts[bucket]
-    result = np.empty_like(order)
     for i in order:
         result[starts[digits[i] + 2]] = i
         starts[digits[i] + 2] += 1
-    return result
 
 
 @jit
-def group_rows(slot, value, slots):
-    """Cut rows sorted by slot and value into groups of equal slot and value.
-
-    Returns
-    -------
-    slot_ptr : int32[slots + 1]
-    group : int32[groups + 1, 2]
-        The value of each group, and where its rows begin.
-    """
-    groups = 0
-    for i in range(len(slot)):
-        groups += i == 0 or slot[i] != slot[i - 1] or value[i] != value[i - 1]
-    slot_ptr = np.zeros(slots + 1, np.int32)
-    group = np.zeros((groups + 1, 2), np.int32)
-    groups = 0
-    for i in range(len(slot)):
-        if i == 0 or slot[i] != slot[i - 1] or value[i] != value[i - 1]:
-            slot_ptr[slot[i] + 1] += 1
-            group[groups, 0] = value[i]
-            group[groups, 1] = i
-            groups += 1
-    group[groups, 1] = len(slot)
-    for i in range(slots):
-        slot_ptr[i + 1] += slot_ptr[i]
-    return slot_ptr, group
-
-
-@jit
-def build_trie(rules, relation, body, body_ptr, body_keys, slots):
+def build_trie(rules, relation, body, body_ptr, body_keys, slots, table, node, end, first):
     """Put the bodies of the cyclic `rules` into the trie, walked from X and walked from Y.
 
     Parameters
@@ -234,77 +203,48 @@ def build_trie(rules, relation, body, body_ptr, body_keys, slots):
         Columns of the rule set.
     slots : int
         Twice the number of relations.
+    table : int32[*]
+        Filled with -1; its length is a power of two, and at least twice the number of nodes.
+    node : int32[3, *]
+        Takes parent, key and depth of each node.
+    end : int32[2, n]
+        Takes the node at which each rule ends, for tail and for head queries.
+    first : int32[2, n]
+        Takes the child of the root above that node.
 
     Returns
     -------
-    parent, key, depth : int32[nodes]
-    end : int32[2, n]
-        The node at which each rule ends, for tail and for head queries.
-    first : int32[2, n]
-        The child of the root above that node.
+    int
+        How many nodes there are.
     """
-    steps = 0
-    for rule in rules:
-        steps += body_ptr[body[rule] + 1] - body_ptr[body[rule]]
-    most = slots + 2 * steps
-    parent = np.empty(most, np.int32)
-    key = np.empty(most, np.int32)
-    depth = np.empty(most, np.int32)
-    for node in range(slots):
-        parent[node], key[node], depth[node] = -1, -1, 0
-    size = 1024
-    while size < 4 * steps:
-        size *= 2
-    table = np.full(size, -1, np.int32)
-    end = np.empty((2, len(rules)), np.int32)
-    first = np.empty((2, len(rules)), np.int32)
+    for root in range(slots):
+        node[PARENT, root], node[KEY, root], node[DEPTH, root] = -1, -1, 0
     nodes = slots
     for i in range(len(rules)):
         rule = rules[i]
         start, stop = body_ptr[body[rule]], body_ptr[body[rule] + 1]
         for direction in range(2):
-            node = 2 * relation[rule] + direction
+            at = 2 * relation[rule] + direction
             for step in range(stop - start):
                 # a head query walks the body from its end, against the steps
                 move = body_keys[start + step] if direction == 0 else body_keys[stop - 1 - step] ^ 1
-                code = np.uint64(node) * np.uint64(slots) + np.uint64(move)
+                code = np.uint64(at) * np.uint64(slots) + np.uint64(move)
                 code *= np.uint64(0x9E3779B97F4A7C15)
-                place = np.int64(code >> np.uint64(20)) & (size - 1)
+                place = np.int64(code >> np.uint64(20)) & (len(table) - 1)
                 while table[place] >= 0 and (
-                    parent[table[place]] != node or key[table[place]] != move
+                    node[PARENT, table[place]] != at or node[KEY, table[place]] != move
                 ):
-                    place = (place + 1) & (size - 1)
+                    place = (place + 1) & (len(table) - 1)
                 if table[place] < 0:
                     table[place] = nodes
-                    parent[nodes], key[nodes], depth[nodes] = node, move, step + 1
+                    node[PARENT, nodes], node[KEY, nodes] = at, move
+                    node[DEPTH, nodes] = step + 1
                     nodes += 1
-                node = table[place]
+                at = table[place]
                 if step == 0:
-                    first[direction, i] = node
-            end[direction, i] = node
-    return parent[:nodes].copy(), key[:nodes].copy(), depth[:nodes].copy(), end, first
-
-
-@jit
-def trie_bounds(parent, depth, rules, end):
-    """Fill in what lies below each node of the trie: the most steps, and the last rule."""
-    need = np.zeros(len(parent), np.int32)
-    last = np.full(len(parent), -1, np.int32)
-    for direction in range(2):
-        for i in range(len(rules)):
-            last[end[direction, i]] = rules[i]
-    # children were made after their parents
-    for node in range(len(parent) - 1, -1, -1):
-        above = parent[node]
-        if above >= 0:
-            need[above] = max(need[above], need[node] + 1)
-            last[above] = max(last[above], last[node])
-    family = np.ones(len(parent), np.int32)
-    for node in range(len(parent)):
-        inner = depth[node] - 1
-        for i in range(inner if need[node] > 1 else 0):
-            family[node] = family[node] * (inner + need[node] - i) // (i + 1)
-    return need, last, family
+                    first[direction, i] = at
+            end[direction, i] = at
+    return nodes
 
 
 # --- walking along bodies -------------------------------------------------------------------------
@@ -1666,7 +1606,7 @@ def _write(rule, weight, scratch, best, out):
     return DONE
 
 
-@bare_jit
+@jit
 def apply_queries(
     facts, known, index, options, scratch, slots, entities, target_ptr, targets, size, out
 ):

@@ -41,7 +41,7 @@ def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> _kernels.
     backward = np.flatnonzero(acyclic & fires & (rules.head_constant >= 0))
     slot = (2 * rules.relation + (1 - side)).astype(np.int32)
     for digits, buckets in ((rules.head_constant, entities), (slot, slots)):
-        backward = _kernels.sort_rows(backward, digits, buckets)
+        backward = _sorted(backward, digits, buckets)
 
     table = np.empty((len(rules), 7), np.int32)
     table[:, _kernels.KIND] = rules.kind
@@ -61,7 +61,7 @@ def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> _kernels.
             weight,
             rules.body_keys,
             *_forward(rules, semantics, length, side, fires, slots, entities),
-            *_kernels.group_rows(slot[backward], rules.head_constant[backward], slots),
+            *_groups(slot[backward], rules.head_constant[backward], slots),
             (backward << 32) | MORE,
             *_steps(graph.adjacency, semantics),
             *_trie(rules, slots),
@@ -84,7 +84,7 @@ def _steps(adjacency: Adjacency, semantics: Semantics) -> tuple[np.ndarray, ...]
         taken = (sizes > 1) | (adjacency.neighbours[adjacency.segment_ptr[:-1]] != entity)
     else:
         taken = np.ones(len(sizes), np.bool_)
-    rows = _kernels.sort_rows(np.flatnonzero(taken), adjacency.segment_key, slots)
+    rows = _sorted(np.flatnonzero(taken), adjacency.segment_key, slots)
     return _pointers(adjacency.segment_key[rows], slots), entity[rows], spread
 
 
@@ -130,29 +130,41 @@ def _forward(
 
     order = np.argsort(rule, kind="stable")
     for digits, buckets in ((constant, entities), (key, slots), (slot, slots)):
-        order = _kernels.sort_rows(order, digits, buckets)
+        order = _sorted(order, digits, buckets)
     constant, rule = constant[order], rule[order].astype(np.int64)
     predicted = rules.head_constant[rule].astype(np.int64)
     predicted[predicted == ME] = SELF
     predicted[constant == SEARCH] = MORE
-    groups = _kernels.group_rows(slot[order], key[order], slots)
-    return (*groups, constant, (rule << 32) | predicted)
+    return (*_groups(slot[order], key[order], slots), constant, (rule << 32) | predicted)
 
 
 def _trie(rules: RuleSet, slots: int) -> tuple[np.ndarray, ...]:
     """Put the cyclic bodies into a trie: its nodes, the rules that end at each, and the streams."""
     cyclic = np.flatnonzero(rules.kind == CYCLIC).astype(np.int32)
-    parent, key, depth, end, first = _kernels.build_trie(
-        cyclic, rules.relation, rules.body, rules.body_ptr, rules.body_keys, slots
+    steps = int(np.diff(rules.body_ptr)[rules.body[cyclic]].sum())
+    trie = np.empty((3, slots + 2 * steps), np.int32)
+    end, first = np.empty((2, 2, len(cyclic)), np.int32)
+    nodes = _kernels.build_trie(
+        cyclic,
+        rules.relation,
+        rules.body,
+        rules.body_ptr,
+        rules.body_keys,
+        slots,
+        np.full(1 << (4 * steps).bit_length(), -1, np.int32),
+        trie,
+        end,
+        first,
     )
-    need, last, family = _kernels.trie_bounds(parent, depth, cyclic, end)
+    parent, key, depth = trie[:, :nodes].copy()
+    need, last, family = _bounds(parent, depth, cyclic, end)
     # number the nodes depth by depth, the children of a node together and by key
     number = np.arange(len(parent), dtype=np.int32)
     order = [number[:slots]]
     for level in range(1, depth.max(initial=0) + 1):
-        rows = _kernels.sort_rows(np.flatnonzero(depth == level), key, slots)
+        rows = _sorted(np.flatnonzero(depth == level), key, slots)
         above = np.where(parent >= 0, number[parent], -1).astype(np.int32)
-        rows = _kernels.sort_rows(rows, above, len(parent))
+        rows = _sorted(rows, above, len(parent))
         number[rows] = sum(map(len, order)) + np.arange(len(rows), dtype=np.int32)
         order.append(rows)
     rows = np.concatenate(order)
@@ -160,8 +172,8 @@ def _trie(rules: RuleSet, slots: int) -> tuple[np.ndarray, ...]:
     # rules were taken in order for either direction, and stable sorting keeps them so
     both = np.concatenate([cyclic, cyclic])
     ends, firsts = number[end.reshape(-1)], number[first.reshape(-1)]
-    ending = _kernels.sort_rows(np.arange(len(ends)), ends, len(rows))
-    stream = _kernels.sort_rows(np.arange(len(firsts)), firsts, len(rows))
+    ending = _sorted(np.arange(len(ends)), ends, len(rows))
+    stream = _sorted(np.arange(len(firsts)), firsts, len(rows))
     node = np.zeros((len(rows) + 1, 9), np.int32)
     above = np.where(parent >= 0, number[parent], -1)[rows]
     for column, values in enumerate((above, key[rows], depth[rows], need[rows])):
@@ -172,6 +184,48 @@ def _trie(rules: RuleSet, slots: int) -> tuple[np.ndarray, ...]:
     node[:, _kernels.ENDING] = _pointers(ends, len(rows))
     node[:, _kernels.STREAM] = _pointers(firsts, len(rows))
     return node, both[ending], np.stack([both[stream], ends[stream]], axis=1)
+
+
+def _bounds(
+    parent: np.ndarray, depth: np.ndarray, rules: np.ndarray, end: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tell what is below each node of the trie: most steps, last rule, most sets of a frontier."""
+    need, last = np.zeros(len(parent), np.int32), np.full(len(parent), -1, np.int32)
+    for ends in end:
+        np.maximum.at(last, ends, rules)
+    for level in range(depth.max(initial=0), 0, -1):
+        rows = np.flatnonzero(depth == level)
+        np.maximum.at(need, parent[rows], need[rows] + 1)
+        np.maximum.at(last, parent[rows], last[rows])
+    # binomial(p + q, p), with p inner entities and q more to come
+    inner, family = depth - 1, np.ones(len(parent), np.int64)
+    for i in range(inner.max(initial=0)):
+        rows = np.flatnonzero((inner > i) & (need > 1))
+        family[rows] = family[rows] * (inner[rows] + need[rows] - i) // (i + 1)
+    return need, last, family
+
+
+def _sorted(order: np.ndarray, digits: np.ndarray, buckets: int) -> np.ndarray:
+    """Reorder `order`, int64[n], by `digits`, int32 from -2 to `buckets` - 1, stably."""
+    starts, result = np.zeros(buckets + 3, np.int64), np.empty_like(order)
+    _kernels.sort_rows(order, digits, starts, result)
+    return result
+
+
+def _groups(slot: np.ndarray, value: np.ndarray, slots: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cut rows sorted by slot and value into groups of equal slot and value.
+
+    Returns
+    -------
+    slot_ptr : int32[slots + 1]
+    group : int32[groups + 1, 2]
+        The value of each group, and where its rows begin.
+    """
+    new = (np.diff(slot, prepend=-1) != 0) | (np.diff(value, prepend=value[:1] - 1) != 0)
+    rows = np.flatnonzero(new)
+    group = np.zeros((len(rows) + 1, 2), np.int32)
+    group[:-1, 0], group[:-1, 1], group[-1, 1] = value[rows], rows, len(slot)
+    return _pointers(slot[rows], slots).astype(np.int32), group
 
 
 def _pointers(values: np.ndarray, count: int) -> np.ndarray:

@@ -14,8 +14,8 @@ from kgagg import _names
 from kgagg._compile import inner_kernels, kernels
 from kgagg._names import find, hash_bytes, intern, word
 
-jit = kernels(__file__, _names.__file__)
-inner_jit = inner_kernels()
+jit = kernels(__file__, _names.__file__, allocates=False)
+inner_jit = inner_kernels(allocates=False)
 
 # what became of a line: a rule, nothing yet, nothing to become
 RULE, OTHER, SKIP = 0, 1, 2
@@ -34,7 +34,7 @@ _NONE, _ME = -1, -2
 
 # rows of the slices of a line: head relation, both constants, relations of the body
 _HEAD_CONSTANT, _BODY_CONSTANT, _STEPS = 1, 2, 3
-_SLICES = 3 + _W - _A + 1
+SLICES = 3 + _W - _A + 1
 
 
 @jit
@@ -51,6 +51,7 @@ def read_block(
     relation_table,
     counts,
     me,
+    slices,
 ):
     """Read the lines of a block, which ends with a line end.
 
@@ -71,14 +72,14 @@ def read_block(
         arrays; -1 if new names are unknown.
     me : uint8[...]
         The name of the reflexive token.
+    slices : int64[SLICES, 3]
+        Working space: where each name of a line starts and stops, and the direction of a step.
 
     Returns
     -------
     int
         How many keys there are.
     """
-    slices = np.empty((_SLICES, 2), np.int64)
-    directions = np.empty(_SLICES, np.int64)
     position = 0
     used = 0
     for i in range(len(rows)):
@@ -95,7 +96,7 @@ def read_block(
             rows[i, STATUS] = SKIP
             continue
         rows[i, STATUS] = OTHER
-        steps = _cut_line(buffer, rows, hashes, i, slices, directions)
+        steps = _cut_line(buffer, rows, hashes, i, slices)
         if steps < 0:
             continue
         known = True
@@ -133,7 +134,7 @@ def read_block(
                 if j == 0:
                     rows[i, RELATION] = name
                 else:
-                    keys[used + j - _STEPS] = 2 * name + directions[j]
+                    keys[used + j - _STEPS] = 2 * name + slices[j, 2]
             known &= name != _NONE
         if known:
             used += steps
@@ -143,7 +144,7 @@ def read_block(
 
 
 @inner_jit
-def _cut_line(buffer, rows, hashes, i, slices, directions):
+def _cut_line(buffer, rows, hashes, i, slices):
     """Find the names of a plain line; return the number of its steps, or -1.
 
     A slice that starts at -1 is a constant that the rule does not have.
@@ -194,7 +195,7 @@ def _cut_line(buffer, rows, hashes, i, slices, directions):
         return -1 if kind == _CYCLIC else 0
 
     fresh = _A
-    for j in range(_STEPS, _SLICES):
+    for j in range(_STEPS, SLICES):
         opened, comma, closed = _cut_atom(buffer, position, stop)
         if closed < 0:
             return -1
@@ -203,15 +204,15 @@ def _cut_line(buffer, rows, hashes, i, slices, directions):
         right = _letter(buffer, comma + 1, closed)
         if (left == here) == (right == here):
             return -1
-        directions[j] = right == here
+        slices[j, 2] = right == here
         here = left if right == here else right
         if closed + 1 == stop:
             if kind == _CYCLIC:
                 return j - _STEPS + 1 if here == _Y else -1
             if here == 0:
                 rows[i, KIND] = _CONSTANT
-                slices[_BODY_CONSTANT, 0] = opened + 1 if directions[j] else comma + 1
-                slices[_BODY_CONSTANT, 1] = comma if directions[j] else closed
+                slices[_BODY_CONSTANT, 0] = opened + 1 if slices[j, 2] else comma + 1
+                slices[_BODY_CONSTANT, 1] = comma if slices[j, 2] else closed
             elif here == fresh:
                 rows[i, KIND] = _DANGLING
             else:
@@ -340,19 +341,18 @@ def hash_lines(buffer, hashes):
 
 
 @jit
-def first_of_each(kind, flags, relation, head_constant, body_constant, body):
-    """Tell for each rule whether no rule before is the same: bool[n]."""
-    size = 1
-    while size < 2 * len(kind):
-        size *= 2
-    table = np.full(size, -1, np.int32)
-    first = np.ones(len(kind), np.bool_)
+def first_of_each(kind, flags, relation, head_constant, body_constant, body, table, first):
+    """Tell for each rule whether no rule before is the same.
+
+    `table`, int32[*], is filled with -1; its length is a power of two, and greater than the number
+    of rules. `first`, bool[n], takes the answers.
+    """
     for i in range(len(kind)):
         value = np.uint64(body[i])
         for part in (relation[i], head_constant[i], body_constant[i], np.int32(flags[i] & 3)):
             value = (value ^ np.uint64(np.uint32(part))) * np.uint64(0x9E3779B97F4A7C15)
             value ^= value >> np.uint64(29)
-        slot = np.int64(value & np.uint64(size - 1))
+        slot = np.int64(value & np.uint64(len(table) - 1))
         while table[slot] >= 0:
             j = table[slot]
             if (
@@ -363,12 +363,11 @@ def first_of_each(kind, flags, relation, head_constant, body_constant, body):
                 and kind[j] == kind[i]
                 and (flags[j] ^ flags[i]) & 3 == 0
             ):
-                first[i] = False
                 break
-            slot = (slot + 1) & (size - 1)
+            slot = (slot + 1) & (len(table) - 1)
+        first[i] = table[slot] < 0
         if first[i]:
             table[slot] = i
-    return first
 
 
 @jit
@@ -379,14 +378,13 @@ def translate(blob, offsets, other_blob, other_offsets, other_table, result):
 
 
 @jit
-def number_by_use(values, numbers, order, count):
+def number_by_use(values, numbers, order, count, result):
     """Renumber identifiers in the order in which they come, as if they had been interned.
 
     `numbers`, int32[identifiers], holds the numbers so far, -1 for none, and `order` the
-    identifiers that have one. Returns the numbers of `values`, negative ones as they are, and how
-    many identifiers have a number now.
+    identifiers that have one. `result`, int32[n], takes the numbers of `values`, negative ones as
+    they are. Returns how many identifiers have a number now.
     """
-    result = np.empty(len(values), np.int32)
     for i in range(len(values)):
         value = values[i]
         if value < 0:
@@ -397,19 +395,14 @@ def number_by_use(values, numbers, order, count):
             order[count] = value
             count += 1
         result[i] = numbers[value]
-    return result, count
+    return count
 
 
 @jit
-def gather(values, ptr, order):
-    """Return the parts ``values[ptr[i]:ptr[i + 1]]`` for each i of `order`, one after the other."""
-    size = 0
-    for i in order:
-        size += ptr[i + 1] - ptr[i]
-    result = np.empty(size, values.dtype)
+def gather(values, ptr, order, result):
+    """Put the parts ``values[ptr[i]:ptr[i + 1]]`` for each i of `order`, one after the other."""
     position = 0
     for i in order:
         for j in range(ptr[i], ptr[i + 1]):
             result[position] = values[j]
             position += 1
-    return result

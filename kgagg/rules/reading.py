@@ -252,6 +252,7 @@ class Reader:
             self.relations.table,
             counts,
             _ME,
+            np.empty((k.SLICES, 3), np.int64),
         )
         if isinstance(self.entities, Interner) and isinstance(self.relations, Interner):
             self.entities.count, self.relations.count = map(int, counts)

@@ -176,7 +176,9 @@ class RuleSet:
         for name in list(reader.columns):
             columns[name] = reader.columns.pop(name).values()
         columns["body"][columns["kind"] == GENERAL] += reader.bodies[0].count
-        first = _kernels.first_of_each(*(columns[name] for name in IDENTITY))
+        first = np.empty(len(columns["kind"]), np.bool_)
+        table = np.full(1 << (2 * len(first)).bit_length(), -1, np.int32)
+        _kernels.first_of_each(*(columns[name] for name in IDENTITY), table, first)
         reader.report.duplicates = int(len(first) - np.count_nonzero(first))
         # no confidence is negative, so its bits as a whole number sort in the same way, but faster
         descending = ~columns["confidence"].view(np.int64)
@@ -339,13 +341,13 @@ class RuleSet:
         bodies = _ByUse(len(self.body_ptr) - 1)
         digest.update(bodies(self.body).tobytes())
         sizes = np.diff(self.body_ptr)[bodies.order]
-        keys = _kernels.gather(self.body_keys, self.body_ptr, bodies.order)
+        keys = _gather(self.body_keys, self.body_ptr, bodies.order)
         is_general = np.repeat(bodies.order >= self._first_general, sizes)
         digest.update(sizes.tobytes())
         digest.update(_with_relations(keys, is_general, relations).tobytes())
         for names, used in ((self.entities, entities), (self.relations, relations)):
             digest.update(np.diff(names.offsets)[used.order].tobytes())
-            digest.update(_kernels.gather(names.blob, names.offsets, used.order).tobytes())
+            digest.update(_gather(names.blob, names.offsets, used.order).tobytes())
         for column in (self.predicted, self.correct):
             digest.update(column.astype(np.int64).tobytes())
         digest.update(self.confidence.tobytes())
@@ -473,14 +475,22 @@ class _ByUse:
         self._count = 0
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
-        numbers, self._count = _kernels.number_by_use(
-            np.ascontiguousarray(values), self._numbers, self._order, self._count
+        numbers = np.empty(len(values), np.int32)
+        self._count = _kernels.number_by_use(
+            np.ascontiguousarray(values), self._numbers, self._order, self._count, numbers
         )
-        return np.asarray(numbers)
+        return numbers
 
     @property
     def order(self) -> np.ndarray:
         return self._order[: self._count]
+
+
+def _gather(values: np.ndarray, ptr: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return the parts ``values[ptr[i]:ptr[i + 1]]`` for each i of `order`, one after the other."""
+    result = np.empty(np.diff(ptr)[order].sum(), values.dtype)
+    _kernels.gather(values, ptr, order, result)
+    return result
 
 
 def _with_relations(
