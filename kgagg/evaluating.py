@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from kgagg.aggregation import Strategy, best_rules, registered, strategy
 from kgagg.aggregation.fitting import fit, fitted_names, load
@@ -19,6 +17,9 @@ from kgagg.errors import InputError, nearest
 from kgagg.evaluation import METRICS, TIES, Ranks, intervals
 from kgagg.evaluation import evaluate as metrics_of
 from kgagg.timing import Stopwatch
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # the rows of the paper's table, and what is tuned on valid
 PAPER = ("max", "max+", "noisy-or", "noisy-or-top-5", "noisy-or-top-h*")

@@ -22,13 +22,16 @@ import itertools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from kgagg.errors import InputError, nearest
 from kgagg.files import replacing
 from kgagg.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 METRICS = ("mrr", "hits@1", "hits@3", "hits@10")
 TIES = ("expected", "random", "realistic", "optimistic", "pessimistic")
@@ -303,6 +306,8 @@ def evaluate(
         its score with another candidate that is not filtered; ``queries``. With `groups` the
         first column is the group's label, named as the grouping.
     """
+    import pandas as pd
+
     codes = np.zeros(ranks.optimistic.shape[1:], np.intp) if groups is None else groups.codes
     codes, labels = codes.ravel(), ("",) if groups is None else groups.labels
     queries = np.bincount(codes, minlength=len(labels))
@@ -401,6 +406,8 @@ def intervals(
     DataFrame
         Columns ``strategy``, ``value``, ``low``, ``high``.
     """
+    import pandas as pd
+
     value = _by_triple(ranks, metric, ties, seed)
     tail = (1 - level) / 2
     low, high = np.quantile(_resampled(value, resamples, seed), [tail, 1 - tail], axis=0)
@@ -443,6 +450,8 @@ def compare(
         Columns ``first``, ``second``, ``difference`` (first minus second), ``low``, ``high``,
         ``p``, ``holm``.
     """
+    import pandas as pd
+
     if pairs is None:
         pairs = list(itertools.combinations(ranks.strategies, 2))
     index = {name: i for i, name in enumerate(ranks.strategies)}

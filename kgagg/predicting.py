@@ -6,10 +6,9 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from kgagg.aggregation import Strategy, score
 from kgagg.answering import all_facts, expect_form
@@ -19,6 +18,9 @@ from kgagg.engine.firings import Firings, Queries
 from kgagg.files import replacing, writing
 from kgagg.graph import Graph
 from kgagg.progress import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS = ("head", "relation", "tail", "value", "probability", "rules", "rule")
 
@@ -55,6 +57,8 @@ class Predictions:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a table by name, with the columns of `COLUMNS`."""
+        import pandas as pd
+
         graph, facts = self.engine.graph, self.facts
         entities = np.array(graph.entities.names(), object)
         columns: Sequence[Any] = (
