@@ -18,6 +18,7 @@ from kgagg.cli import main
 from kgagg.errors import InputError
 from kgagg.evaluation import Ranks, evaluate
 from kgagg.report.claims import Claim, check, paper_cells, read_claims
+from kgagg.report.contents import claims_table
 from kgagg.report.manifest import crate, differences, make_manifest
 from kgagg.report.results import measure, title
 from kgagg.report.tables import Table, to_csv, to_html, to_latex, to_markdown
@@ -50,6 +51,8 @@ def test_what_was_not_run_is_not_judged() -> None:
     assert verdicts["anyburl wnrr max mrr"].difference == pytest.approx(0.018)
     assert verdicts["anyburl wnrr max+ mrr"].verdict == "PASS"
     assert verdicts["anyburl wnrr noisy-or mrr"].verdict == "NOT RUN"
+    listed = [row[0] for row in claims_table(list(verdicts.values()), []).rows]
+    assert list(dict.fromkeys(listed)) == ["FAIL", "PASS", "NOT RUN"]
 
 
 @pytest.mark.parametrize(

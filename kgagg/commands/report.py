@@ -262,13 +262,13 @@ def _verify(args: argparse.Namespace) -> None:
     from collections import Counter
 
     from kgagg.errors import Failed
+    from kgagg.report.claims import VERDICTS
     from kgagg.report.manifest import differences
     from kgagg.report.results import read_json
 
     _, claims, _ = _contents(args)
     # what does not hold comes last, where it is seen
-    order = {"NOT RUN": 0, "PASS": 1, "FAIL": 2}
-    for claim in sorted(claims, key=lambda claim: order[claim.verdict]):
+    for claim in sorted(claims, key=lambda claim: -VERDICTS.index(claim.verdict)):
         ours = "" if claim.ours is None else f": {claim.ours:.4g}"
         change = "" if claim.difference is None else f" ({claim.difference:+.3g})"
         print(
@@ -276,7 +276,7 @@ def _verify(args: argparse.Namespace) -> None:
             f"[{claim.source}: {claim.text}]"
         )
     counts = Counter(claim.verdict for claim in claims)
-    print(", ".join(f"{counts[verdict]} {verdict}" for verdict in ("PASS", "FAIL", "NOT RUN")))
+    print(", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS))
     changed = differences(read_json(args.manifest), args.manifest.parent, args.lock)
     print("\n".join(changed) or "All files have the digests of the manifest.")
     if counts["FAIL"] or changed:

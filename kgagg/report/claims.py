@@ -18,6 +18,8 @@ from kgagg.report.tables import MINUS
 
 # (rules, dataset, strategy, metric); tables of the paper name rules by its miners
 Cells = Mapping[tuple[str, str, str, str], float]
+# what people look for first
+VERDICTS = ("FAIL", "PASS", "NOT RUN")
 PICKS = {"best-of": -1, "second-of": -2, "worst-of": 0}
 KEYS = ("says", "source", "difference", "ratio", "for", "mean", "at_least", "at_most", "tolerance")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgagg.datasets import registry
-from kgagg.report.claims import Cells, Claim
+from kgagg.report.claims import VERDICTS, Cells, Claim
 from kgagg.report.results import STAGES, Result, ordered, title
 from kgagg.report.tables import DASH, MINUS, Table, Value
 
@@ -187,7 +187,7 @@ def claims_table(claims: Sequence[Claim], results: Sequence[Result]) -> Table:
             claim.difference,
             claim.verdict_of_paper.lower(),
         ]
-        for claim in claims
+        for claim in sorted(claims, key=lambda claim: VERDICTS.index(claim.verdict))
     ]
     return Table(
         f"What the paper claims, checked, with rules as follows: {used or 'none'}. The last column "

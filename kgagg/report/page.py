@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from kgagg.report.claims import Claim
+from kgagg.report.claims import VERDICTS, Claim
 from kgagg.report.results import Result, title
 from kgagg.report.tables import Table, to_html
 
@@ -66,8 +66,7 @@ def page(
             f"{manifest['written']} on {environment['cpu']}, {environment['cores']} cores."
         ),
         verdicts="".join(
-            f'<span class="{verdict}">{counts[verdict]} {verdict}</span>'
-            for verdict in ("PASS", "FAIL", "NOT RUN")
+            f'<span class="{verdict}">{counts[verdict]} {verdict}</span>' for verdict in VERDICTS
         ),
         pictures="".join(
             f"<figure>{_embedded(pictures[name])}<figcaption>{text}</figcaption></figure>\n"
