@@ -63,9 +63,11 @@ class Adjacency:
         """
         if 2 * len(triples) > np.iinfo(np.int32).max:
             raise InputError(f"{len(triples):,} triples: expected fewer than 2**30")
-        steps, other = np.empty((2, 3, 2 * len(triples)), np.int32)
+        steps = np.empty((3, 2 * len(triples)), np.int32)
         starts = np.empty(max(entities, 2 * relations) + 1, np.int64)
-        segments, edges = _triples.sort_steps(triples, entities, relations, steps, other, starts)
+        segments, edges = _triples.sort_steps(
+            triples, entities, relations, steps, np.empty_like(steps), starts
+        )
         arrays = {
             "entity_ptr": np.zeros(entities + 1, np.int32),
             "segment_key": np.empty(segments, np.int32),
