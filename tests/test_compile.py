@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -131,7 +132,7 @@ last(np.arange(3), -1)
     assert "IndexError" in done.stderr
 
 
-def _move(source, target, flags, i, j):
+def _move(source: Any, target: Any, flags: Any, i: int, j: int) -> None:
     """Read and write items in each way that there is."""
     target[i, j] = source[i, j] + source[np.uint8(0), -1]
     target[-1, 0] = flags[j]
@@ -151,7 +152,7 @@ def test_kernels_read_and_write_the_items_that_python_does(
     outer = kernels(__file__)(lambda *arguments: inner(*arguments))
     results = []
     for function in (_move, outer):
-        values = np.arange(1, 33).astype(kind).reshape(4, 8)
+        values: np.ndarray = np.arange(1, 33).astype(kind).reshape(4, 8)
         source = {"C": values, "F": np.asfortranarray(values), "every other": values[::2, ::2]}
         target, flags = np.zeros_like(source[layout]), np.arange(8) % 3 == 0
         function(source[layout], target, flags, 0, 3)
