@@ -21,7 +21,7 @@ from kgagg.report.claims import Claim, check, paper_cells, read_claims
 from kgagg.report.contents import claims_table
 from kgagg.report.manifest import crate, differences, make_manifest
 from kgagg.report.results import measure, title
-from kgagg.report.tables import Table, to_csv, to_html, to_latex, to_markdown
+from kgagg.report.tables import MINUS, Table, Value, to_csv, to_html, to_latex, to_markdown
 from kgagg.vocabulary import Vocabulary
 
 ROOT = Path(__file__).parents[1]
@@ -82,6 +82,12 @@ def test_markdown_has_aligned_columns() -> None:
     _, _, *lines = to_markdown(TABLE).splitlines()
     assert len({len(line) for line in lines}) == 1
     assert "12 345" in lines[2]
+
+
+def test_no_number_has_an_exponent() -> None:
+    rows: list[list[Value]] = [[0.44663, -0.0134], [97329.0, -13849.0], [11, 0]]
+    texts = Table("", [("ours", ".4g"), ("difference", "+.3g")], rows).texts()
+    assert texts == [["0.4466", f"{MINUS}0.0134"], ["97 329", f"{MINUS}13 849"], ["11", "+0"]]
 
 
 def test_csv_has_the_numbers_in_full() -> None:

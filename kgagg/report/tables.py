@@ -55,6 +55,9 @@ def _text(cell: Value, how: str) -> str:
         return DASH
     if isinstance(cell, str):
         return cell
+    if how.endswith("g") and abs(cell) >= 1000:
+        # where four digits would do, more are still better than an exponent
+        how = f"{'+' if how.startswith('+') else ''},.0f"
     return format(cell, how).replace(",", " ").replace("-", MINUS)
 
 
