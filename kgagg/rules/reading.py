@@ -216,6 +216,8 @@ class Reader:
         if self.open:
             yield from map(self._cut_block, blocks)
             return
+        # the kernel is compiled in this thread, which hears Ctrl-C
+        self._cut_block(b"\n")
         with ThreadPoolExecutor(self.threads) as pool:
             ahead: deque[Future[_Block]] = deque()
             for text in blocks:
