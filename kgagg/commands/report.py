@@ -265,12 +265,13 @@ def _verify(args: argparse.Namespace) -> None:
     from kgagg.report.claims import VERDICTS
     from kgagg.report.manifest import differences
     from kgagg.report.results import read_json
+    from kgagg.report.tables import number
 
     _, claims, _ = _contents(args)
     # what does not hold comes last, where it is seen
     for claim in sorted(claims, key=lambda claim: -VERDICTS.index(claim.verdict)):
-        ours = "" if claim.ours is None else f": {claim.ours:.4g}"
-        change = "" if claim.difference is None else f" ({claim.difference:+.3g})"
+        ours = "" if claim.ours is None else f": {number(claim.ours, '.4g')}"
+        change = "" if claim.difference is None else f" ({number(claim.difference, '+.3g')})"
         print(
             f"{claim.verdict:8}{claim.subject}{ours}{change}, expected {claim.expected} "
             f"[{claim.source}: {claim.text}]"

@@ -14,7 +14,7 @@ import yaml
 
 from kgagg.datasets import registry
 from kgagg.errors import InputError, nearest
-from kgagg.report.tables import MINUS
+from kgagg.report.tables import MINUS, number
 
 # (rules, dataset, strategy, metric); tables of the paper name rules by its miners
 Cells = Mapping[tuple[str, str, str, str], float]
@@ -150,10 +150,10 @@ def _numbers(claims: Mapping[str, Any], paper: Cells, ours: Cells) -> Iterator[C
                 source, text = claims["results"]["source"], metric
                 tolerance = claims["results"]["tolerance"]
                 low, high = value - tolerance, value + tolerance
-        expected = f"{_short(value)}"
+        expected = number(value)
         if high > low:
             expected = (
-                f"≤ {expected}" if metric == "minutes" else f"{expected} ± {_short(high - value)}"
+                f"≤ {expected}" if metric == "minutes" else f"{expected} ± {number(high - value)}"
             )
         subject = " ".join(filter(None, (rules, dataset, strategy, metric)))
         yield Claim(source, text, subject, expected, low, high, value, ours.get(cell))
@@ -167,7 +167,7 @@ def _statements(claims: Mapping[str, Any], paper: Cells, ours: Cells) -> Iterato
         high = statement.get("at_most", float("inf"))
         sign, bound = ("≥", low) if high == float("inf") else ("≤", high)
         tolerance = statement["tolerance"]
-        expected = f"{sign} {_short(bound)}" + (f" ± {_short(tolerance)}" if tolerance else "")
+        expected = f"{sign} {number(bound)}" + (f" ± {number(tolerance)}" if tolerance else "")
         for values in itertools.product(*over.values()):
             chosen = dict(zip(over, values, strict=True))
             parts = [
@@ -230,7 +230,3 @@ def _leaves(tree: Any, depth: int) -> Iterator[tuple[Any, ...]]:
     for key, branch in tree.items():
         for rest in _leaves(branch, depth - 1):
             yield (key, *rest)
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}".replace(",", " ") if abs(value) >= 1000 else f"{value:g}"

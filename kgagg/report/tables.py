@@ -50,15 +50,17 @@ class Table:
                 file.write(_WRITERS[form](self))
 
 
+def number(value: float, how: str = "g") -> str:
+    """Format a number for people: with thousands apart, which are never an exponent."""
+    if how.endswith("g") and abs(value) >= 1000:
+        how = f"{'+' if how.startswith('+') else ''},.0f"
+    return format(value, how).replace(",", " ")
+
+
 def _text(cell: Value, how: str) -> str:
     if cell is None:
         return DASH
-    if isinstance(cell, str):
-        return cell
-    if how.endswith("g") and abs(cell) >= 1000:
-        # where four digits would do, more are still better than an exponent
-        how = f"{'+' if how.startswith('+') else ''},.0f"
-    return format(cell, how).replace(",", " ").replace("-", MINUS)
+    return cell if isinstance(cell, str) else number(cell, how).replace("-", MINUS)
 
 
 def to_markdown(table: Table) -> str:
