@@ -40,8 +40,7 @@ class Interner:
         if self.count + names >= len(self.offsets):
             self.offsets = _grown(self.offsets, self.count + 1, self.count + names + 1)
         if 2 * (self.count + names) > len(self.table):
-            length = 1 << int(4 * (self.count + names) - 1).bit_length()
-            self.table = np.full(length, -1, np.int32)
+            self.table = free_table(2 * (self.count + names))
             _names.rebuild(self.blob, self.offsets, self.count, self.table)
 
     def add(self, name: str) -> int:
@@ -60,6 +59,11 @@ class Interner:
         return Vocabulary(
             self.blob[:used].copy(), self.offsets[: self.count + 1].copy(), self.table
         )
+
+
+def free_table(entries: int) -> np.ndarray:
+    """Return a hash table (see `kgagg._names`) of which `entries` fill no more than half."""
+    return np.full(1 << int(max(2 * entries - 1, 0)).bit_length(), -1, np.int32)
 
 
 def _grown(array: np.ndarray, used: int, needed: int) -> np.ndarray:
@@ -96,7 +100,7 @@ class Vocabulary:
     def from_arrays(cls, blob: np.ndarray, offsets: np.ndarray) -> Vocabulary:
         """Index distinct names (see the parameters)."""
         count = len(offsets) - 1
-        table = np.full(1 << (4 * max(count, 1) - 1).bit_length(), -1, np.int32)
+        table = free_table(2 * max(count, 1))
         _names.rebuild(blob, offsets, count, table)
         return cls(blob, offsets, table)
 

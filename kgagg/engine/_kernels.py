@@ -204,7 +204,7 @@ def build_trie(rules, relation, body, body_ptr, body_keys, slots, table, node, e
     slots : int
         Twice the number of relations.
     table : int32[*]
-        Filled with -1; its length is a power of two, and at least twice the number of nodes.
+        A hash table with room for the nodes but the roots (see `kgagg.vocabulary.free_table`).
     node : int32[3, *]
         Takes parent, key and depth of each node.
     end : int32[2, n]

@@ -21,6 +21,7 @@ from kgagg.engine.semantics import Semantics
 from kgagg.graph import Adjacency, Graph
 from kgagg.rules.ruleset import RuleSet
 from kgagg.rules.shapes import SIDE, XX
+from kgagg.vocabulary import free_table
 
 
 def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> _kernels.Index:
@@ -151,7 +152,7 @@ def _trie(rules: RuleSet, slots: int) -> tuple[np.ndarray, ...]:
         rules.body_ptr,
         rules.body_keys,
         slots,
-        np.full(1 << (4 * steps).bit_length(), -1, np.int32),
+        free_table(2 * steps),
         trie,
         end,
         first,

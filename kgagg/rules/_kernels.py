@@ -344,8 +344,8 @@ def hash_lines(buffer, hashes):
 def first_of_each(kind, flags, relation, head_constant, body_constant, body, table, first):
     """Tell for each rule whether no rule before is the same.
 
-    `table`, int32[*], is filled with -1; its length is a power of two, and greater than the number
-    of rules. `first`, bool[n], takes the answers.
+    `table`, int32[*], is a hash table with room for n rules (see `kgagg.vocabulary.free_table`).
+    `first`, bool[n], takes the answers.
     """
     for i in range(len(kind)):
         value = np.uint64(body[i])

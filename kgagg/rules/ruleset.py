@@ -19,7 +19,7 @@ from kgagg.rules import _kernels, anyburl
 from kgagg.rules.confidence import TYPES, Confidence, types_of
 from kgagg.rules.reading import Problem, Reader, Report
 from kgagg.rules.shapes import GENERAL, ME, ME_ID, SIDE, XX, Rule
-from kgagg.vocabulary import Vocabulary
+from kgagg.vocabulary import Vocabulary, free_table
 
 # what each column holds as long as the numbers are small
 COLUMNS: dict[str, type] = {
@@ -177,8 +177,8 @@ class RuleSet:
             columns[name] = reader.columns.pop(name).values()
         columns["body"][columns["kind"] == GENERAL] += reader.bodies[0].count
         first = np.empty(len(columns["kind"]), np.bool_)
-        table = np.full(1 << (2 * len(first)).bit_length(), -1, np.int32)
-        _kernels.first_of_each(*(columns[name] for name in IDENTITY), table, first)
+        identity = (columns[name] for name in IDENTITY)
+        _kernels.first_of_each(*identity, free_table(len(first)), first)
         reader.report.duplicates = int(len(first) - np.count_nonzero(first))
         # no confidence is negative, so its bits as a whole number sort in the same way, but faster
         descending = ~columns["confidence"].view(np.int64)
