@@ -1,6 +1,11 @@
 # The whole experiment: data, rules, firings, ranks, tables, report. `snakemake --cores N` runs the
 # paper, `--configfile config/demo.yaml` the demo; workflow/rules has one file for each stage.
-# Stages are targets: fetch mine apply aggregate tune tables report verify.
+# Stages are targets: fetch mine apply fit aggregate tables report verify; `plan` predicts the costs.
+import json
+import os
+import re
+import sys
+
 from snakemake.utils import min_version
 
 min_version("9.19")

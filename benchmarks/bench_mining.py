@@ -15,16 +15,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kgagg.aggregation import strategy
-from kgagg.aggregation.ranking import rank_split
-from kgagg.engine.apply import Engine
-from kgagg.evaluation import evaluate
-from kgagg.graph import Graph
-from kgagg.mining import anyburl, native
+from kgagg.engine.engine import Engine
+from kgagg.evaluation.metrics import evaluate
+from kgagg.graph.graph import Graph
+from kgagg.mining import anyburl
 from kgagg.mining.jars import DEFAULT, JARS, in_cache
+from kgagg.mining.native import miner as native
 from kgagg.mining.record import variant
 from kgagg.mining.setup import prepare
-from kgagg.rules import Confidence, RuleSet
+from kgagg.rules.confidence import Confidence
+from kgagg.rules.ruleset import RuleSet
+from kgagg.strategies.base import strategy
+from kgagg.strategies.scoring import rank_split
 
 STRATEGIES = ("max+", "noisy-or-top-5")
 

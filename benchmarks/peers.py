@@ -45,7 +45,7 @@ def inputs(name: str) -> tuple[Path, Path]:
 
     The rules are those of the folder KGAGG_TEST_DATA, unpacked into the temporary folder.
     """
-    from kgagg.datasets import locate
+    from kgagg.data.datasets import locate
 
     folder = os.environ.get("KGAGG_TEST_DATA")
     if folder is None:

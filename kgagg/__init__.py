@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgagg.api import Model, apply, evaluate, explain, predict, rank
-    from kgagg.estimating import reestimate
-    from kgagg.graph import Graph
-    from kgagg.rules import Confidence, RuleSet
+    from kgagg.graph.graph import Graph
+    from kgagg.mining.counting import reestimate
+    from kgagg.rules.confidence import Confidence
+    from kgagg.rules.ruleset import RuleSet
 
 __version__ = "0.1.0"
 
@@ -25,7 +26,12 @@ __all__ = [
     "reestimate",
 ]
 
-_HOMES = {"Graph": "graph", "RuleSet": "rules", "Confidence": "rules", "reestimate": "estimating"}
+_HOMES = {
+    "Graph": "graph.graph",
+    "RuleSet": "rules.ruleset",
+    "Confidence": "rules.confidence",
+    "reestimate": "mining.counting",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,28 +13,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kgagg.aggregation.ranking import known_before, rank_split
-from kgagg.aggregation.tuning import TOP_H
-from kgagg.answering import COLUMNS, all_facts, answer, batches, make_queries, numbers_of
-from kgagg.calibrating import Calibration, answered
-from kgagg.engine.apply import Engine
-from kgagg.engine.firings import Firings, Queries
-from kgagg.engine.semantics import semantics as semantics_of
+from kgagg.engine.engine import Engine
+from kgagg.engine.firings import Firings
+from kgagg.engine.queries import DIRECTIONS, Queries
 from kgagg.errors import InputError
-from kgagg.evaluating import PAPER, ready_strategy
-from kgagg.evaluating import evaluate as evaluate_strategies
-from kgagg.evaluation import DIRECTIONS, values
-from kgagg.explaining import Explanation, find_fact
-from kgagg.explaining import explain as explain_fact
-from kgagg.graph import Graph
-from kgagg.predicting import chosen_relations
-from kgagg.predicting import predict as predict_facts
-from kgagg.rules import Confidence, RuleSet
+from kgagg.evaluation.run import Evaluation, ready_strategy
+from kgagg.evaluation.run import evaluate as evaluate_strategies
+from kgagg.explanation.explanation import Explanation, find_fact
+from kgagg.explanation.explanation import explain as explain_fact
+from kgagg.graph.graph import Graph
+from kgagg.graph.known import all_facts, known_before
+from kgagg.prediction.answers import COLUMNS, answer, batches, numbers_of
+from kgagg.prediction.calibration import Calibration, answered
+from kgagg.prediction.completion import chosen_relations
+from kgagg.prediction.completion import predict as predict_facts
+from kgagg.rules.ruleset import RuleSet
+from kgagg.strategies.base import TOP_H
+from kgagg.strategies.registry import DEFAULT, PAPER
 
 Path = str | os.PathLike[str]
 Rules = RuleSet | Path | Sequence[Path]
-# head, relation, tail by name; None or "?" for what is asked
-Asked = Iterable[tuple[str | None, str, str | None]] | pd.DataFrame
+# head, relation, tail by name; None or "?" for what is missing
+Patterns = Iterable[tuple[str | None, str, str | None]] | pd.DataFrame
 
 
 class Model:
@@ -44,9 +44,8 @@ class Model:
     ----------
     strategy : str
         ``"max"``, ``"max+"``, ``"noisy-or"``, ``"noisy-or-top-5"`` (any number), ``"mean"``,
-        ``"log-odds"``; ``"noisy-or-top-h*"`` or ``"tuned"``, which are tuned on valid;
-        ``"learned"``, ``"safran"`` or ``"sparse"``, which are fitted on valid (sparse on train);
-        or a file of `kgagg fit` or `kgagg tune`.
+        ``"log-odds"``; ``"noisy-or-top-h*"``, ``"tuned"``, ``"learned"``, ``"safran"`` or
+        ``"sparse"``, which are fitted on valid; or a file of `kgagg fit`.
     semantics : str
         ``"anyburl"`` or ``"pyclause"``: what a rule predicts, weights and thresholds.
     top_x : int
@@ -61,12 +60,12 @@ class Model:
     engine_ : Engine
         Made by `fit`.
     strategy_ : Strategy
-        Tuned or fitted by `fit`, if it is one that takes that.
+        Fitted, if it is one that needs that.
     """
 
     def __init__(
         self,
-        strategy: str = "noisy-or-top-h*",
+        strategy: str = DEFAULT,
         *,
         semantics: str = "anyburl",
         top_x: int = 200,
@@ -77,19 +76,21 @@ class Model:
         self.top_x, self.top_h, self.threads = top_x, top_h, threads
 
     def fit(self, graph: Graph, rules: Rules) -> Model:
-        """Index the rules, and tune the strategy on the valid split if it takes that."""
-        self.engine_ = _engine(graph, rules, self.semantics)
+        """Index the rules, and fit the strategy on the valid split if it needs that."""
+        self.engine_ = Engine.open(graph, rules, self.semantics, threads=self.threads)
         self.strategy_ = ready_strategy(
-            self.engine_, self.strategy, h=self.top_h, top_x=self.top_x, threads=self.threads
+            self.engine_, self.strategy, top_h=self.top_h, top_x=self.top_x, threads=self.threads
         )
         return self
 
-    def predict(self, queries: Asked, top_k: int = 10, *, show_known: bool = False) -> pd.DataFrame:
-        """Return the best answers to queries (see `rank`)."""
+    def rank(
+        self, queries: Patterns, top_k: int = 100, *, show_known: bool = False
+    ) -> pd.DataFrame:
+        """Return the best answers to queries (see `kgagg.rank`)."""
         graph = self.engine_.graph
         answers = answer(
             self.engine_,
-            make_queries(_numbers(graph, queries)),
+            Queries.from_patterns(_numbers(graph, queries)),
             self.strategy_,
             top_k=top_k,
             top_x=self.top_x,
@@ -110,10 +111,14 @@ class Model:
         table["known"] = table["known"].astype(bool)
         return table.reset_index(drop=True)
 
-    def complete(
-        self, relations: Sequence[str] | None = None, top: int = 1000, *, least: float = -np.inf
+    def predict(
+        self,
+        relations: Sequence[str] | None = None,
+        top: int = 1000,
+        *,
+        min_score: float = -np.inf,
     ) -> pd.DataFrame:
-        """Return the best new facts (see `predict`)."""
+        """Return the best new facts (see `kgagg.predict`)."""
         graph = self.engine_.graph
         options: dict[str, Any] = {"top_x": self.top_x, "threads": self.threads}
         calibration = None
@@ -125,18 +130,19 @@ class Model:
             self.strategy_,
             chosen_relations(graph, relations),
             top=top,
-            least=least,
+            min_score=min_score,
             calibration=calibration,
             **options,
         ).to_pandas()
 
-    def score(self, split: str = "test") -> float:
-        """Return the expected filtered MRR on a split."""
-        options: dict[str, Any] = {"top_x": self.top_x, "threads": self.threads}
-        return float(values(rank_split(self.engine_, split, [self.strategy_], **options)).mean())
+    def evaluate(self, split: str = "test", *, ties: str = "expected") -> pd.DataFrame:
+        """Evaluate the strategy on a split, filtered, in both directions (see `kgagg.evaluate`)."""
+        options: dict[str, Any] = {"top_x": self.top_x, "threads": self.threads, "ties": ties}
+        found: Evaluation = evaluate_strategies(self.engine_, [self.strategy_], split, **options)
+        return found.table()
 
     def explain(self, head: str, relation: str, tail: str, top: int = 10) -> Explanation:
-        """Explain a fact (see `explain`)."""
+        """Explain a fact (see `kgagg.explain`)."""
         fact = find_fact(self.engine_.graph, head, relation, tail)
         return explain_fact(self.engine_, fact, self.strategy_, top=top)
 
@@ -144,7 +150,7 @@ class Model:
 def apply(
     graph: Graph,
     rules: Rules,
-    queries: str | Asked = "test",
+    queries: str | Patterns = "test",
     *,
     best: int = 10,
     top_x: int = 200,
@@ -158,21 +164,20 @@ def apply(
     graph : Graph
     rules : RuleSet, path or sequence of paths
     queries : str or table
-        A split, whose known facts are those of the splits before it; or heads, relations and tails
-        by name, with None for what is asked, whose known facts are those of all splits. Known facts
-        are no candidates.
+        A split, for which the facts of the splits before it are filtered; or heads, relations and
+        tails by name, with None for what is missing, for which the facts of all splits are.
     best : int
         How many rules to keep for each candidate; 0 for all.
     top_x, semantics, threads
         See `Model`.
     """
-    engine = _engine(graph, rules, semantics)
+    engine = Engine.open(graph, rules, semantics, threads=threads)
     if isinstance(queries, str):
-        asked = Queries.from_triples(graph.split(queries))
+        wanted = Queries.from_triples(graph.split(queries))
         known = known_before(graph, queries)
     else:
-        asked, known = make_queries(_numbers(graph, queries)), all_facts(graph)
-    chunks = list(engine.apply(asked, known, top_x=top_x, best=best, threads=threads))
+        wanted, known = Queries.from_patterns(_numbers(graph, queries)), all_facts(graph)
+    chunks = list(engine.apply(wanted, known, top_x=top_x, best=best, threads=threads))
     if not chunks:
         raise InputError("no queries")
     return Firings.concatenate(chunks)
@@ -213,17 +218,17 @@ def evaluate(
         whose target is tied; ``low`` and ``high``, the bracket of the MRR over all ways to break
         ties.
     """
-    engine = _engine(graph, rules, semantics)
-    options: dict[str, Any] = {"h": top_h, "top_x": top_x, "ties": ties, "threads": threads}
+    engine = Engine.open(graph, rules, semantics, threads=threads)
+    options: dict[str, Any] = {"top_h": top_h, "top_x": top_x, "ties": ties, "threads": threads}
     return evaluate_strategies(engine, strategies, split, **options).table()
 
 
 def rank(
     graph: Graph,
     rules: Rules,
-    queries: Asked,
-    strategy: str = "noisy-or-top-5",
-    top_k: int = 10,
+    queries: Patterns,
+    strategy: str = DEFAULT,
+    top_k: int = 100,
     *,
     show_known: bool = False,
     **settings: Any,
@@ -235,7 +240,7 @@ def rank(
     graph : Graph
     rules : RuleSet, path or sequence of paths
     queries : table
-        Heads, relations and tails by name, with None for what is asked; a whole triple asks for
+        Heads, relations and tails by name, with None for what is missing; a whole triple asks for
         both.
     strategy : str
         See `Model`.
@@ -249,25 +254,23 @@ def rank(
     Returns
     -------
     DataFrame
-        A row for each answer: ``head``, ``relation``, ``tail``, ``asked`` ("tail" or "head"),
-        ``place`` from 1, ``value``, ``known``.
+        A row for each answer: ``head``, ``relation``, ``tail``, ``direction`` ("tail" or "head":
+        what was missing), ``rank`` from 1, ``score``, ``known``.
     """
-    return (
-        Model(strategy, **settings).fit(graph, rules).predict(queries, top_k, show_known=show_known)
-    )
+    return Model(strategy, **settings).fit(graph, rules).rank(queries, top_k, show_known=show_known)
 
 
 def predict(
     graph: Graph,
     rules: Rules,
     relations: Sequence[str] | None = None,
-    strategy: str = "noisy-or-top-5",
+    strategy: str = DEFAULT,
     top: int = 1000,
     *,
-    least: float = -np.inf,
+    min_score: float = -np.inf,
     **settings: Any,
 ) -> pd.DataFrame:
-    """Complete a graph: the facts with the greatest values that are in no split.
+    """Complete a graph: the facts with the highest scores that are in no split.
 
     Parameters
     ----------
@@ -279,19 +282,21 @@ def predict(
         See `Model`.
     top : int
         How many facts; 0 for all.
-    least : float
-        Only facts with at least this value.
+    min_score : float
+        Only facts with at least this score.
     **settings
         See `Model`.
 
     Returns
     -------
     DataFrame
-        A row for each fact, best first: ``head``, ``relation``, ``tail``, ``value``,
+        A row for each fact, best first: ``head``, ``relation``, ``tail``, ``score``,
         ``probability`` (calibrated on valid; NaN if that is empty), ``rules`` (how many predict
         it), ``rule`` (the best of them).
     """
-    return Model(strategy, **settings).fit(graph, rules).complete(relations, top, least=least)
+    return (
+        Model(strategy, **settings).fit(graph, rules).predict(relations, top, min_score=min_score)
+    )
 
 
 def explain(
@@ -300,7 +305,7 @@ def explain(
     head: str,
     relation: str,
     tail: str,
-    strategy: str = "noisy-or-top-5",
+    strategy: str = DEFAULT,
     top: int = 10,
     **settings: Any,
 ) -> Explanation:
@@ -326,18 +331,8 @@ def explain(
     return Model(strategy, **settings).fit(graph, rules).explain(head, relation, tail, top)
 
 
-def _engine(graph: Graph, rules: Rules, semantics: str) -> Engine:
-    meaning = semantics_of(semantics)
-    names = (graph.entities, graph.relations)
-    if isinstance(rules, RuleSet):
-        rules = rules.translated(*names)
-    else:
-        rules = RuleSet.read(rules, names, Confidence.preset(meaning.name))
-    return Engine(graph, rules, meaning)
-
-
-def _numbers(graph: Graph, queries: Asked) -> np.ndarray:
-    """Return the numbers of names, `ASKED` for what is asked: int32[n, 3]."""
+def _numbers(graph: Graph, queries: Patterns) -> np.ndarray:
+    """Return the numbers of names, `MISSING` where there is None: int32[n, 3]."""
     if isinstance(queries, pd.DataFrame):
         table = queries[["head", "relation", "tail"]].astype(object)
         queries = table.where(table.notna(), None).itertuples(index=False, name=None)

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn
+from collections.abc import Sequence
 
 from kgagg import __version__
-from kgagg.commands import _options
-from kgagg.errors import Failed, InputError, nearest
-from kgagg.timing import Stopwatch
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
+from kgagg.errors import Failed, InputError
+from kgagg.util.timing import Stopwatch
 
 # Each module has `add_parser(verbs)`, which imports nothing heavy, and `run(args)`, which returns
 # what a record of the run says besides the seconds, if there is something.
 VERBS = (
     "demo",
     *("fetch", "stats", "mine", "rules"),
-    *("evaluate", "rank", "predict", "explain", "apply", "gather", "tune", "fit", "aggregate"),
+    *("evaluate", "rank", "predict", "explain", "apply", "gather", "fit", "aggregate"),
     *("time", "report", "compile", "completion", "doctor"),
 )
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser that says in one line what is wrong."""
-
-    def error(self, message: str) -> NoReturn:
-        """Refuse the call."""
-        raise InputError(f"{message} (see {self.prog} --help)")
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            expected = f"expected {', '.join(action.choices)}{nearest(value, action.choices)}"
-            raise argparse.ArgumentError(action, f"{value}: {expected}")
-
-
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """Build the argument parser with all verbs."""
     top = Parser(
         prog="kgagg", description="Apply and aggregate rules for knowledge graph completion."
@@ -46,24 +32,13 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb in VERBS:
         module = importlib.import_module(f"kgagg.commands.{verb}")
-        module.add_parser(verbs).set_defaults(run=module.run)
-    for leaf in leaves(top):
-        _options.add_common(leaf)
+        part = module.add_parser(verbs)
+        # what demo and completion need: a verb that calls others does not import them
+        part.set_defaults(run=module.run, call=main, parser=parser)
+        top.parts.append(part)
+    for leaf in top.leaves():
+        options.add_common(leaf)
     return top
-
-
-def leaves(parent: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """Yield the parsers of the verbs, and of their parts where they have some."""
-    parts = [
-        part
-        for action in parent._actions
-        if isinstance(action, argparse._SubParsersAction)
-        for part in action.choices.values()
-    ]
-    for part in parts:
-        yield from leaves(part)
-    if not parts:
-        yield parent
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         args = parser().parse_args(arguments)
         args.watch = Stopwatch()
-        _options.tell(args, args.run(args) or {})
+        options.tell(args, args.run(args) or {})
         sys.stdout.flush()
     except InputError as error:
         print(f"kgagg: error: {error}", file=sys.stderr)

@@ -21,7 +21,14 @@ class Failed(Exception):
 
 
 class Unavailable(Failed):
-    """Something outside cannot be had: a file that no source gave, a program that is not there."""
+    """An external resource is unavailable: a file that no source has, a missing program."""
+
+
+class NotFittedError(InputError):
+    """A strategy is to score before it was fitted."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is not fitted: fit it on a graph and rules first")
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> str:

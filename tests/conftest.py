@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from kgagg.archives import extract
-from kgagg.graph import SPLITS
+from kgagg.data.archives import extract
+from kgagg.graph.graph import SPLITS
 
 # the first call of a kernel may compile it, which says nothing about the code
 settings.register_profile("kgagg", deadline=None)

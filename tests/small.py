@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 from naive import Candidate, Fact, Query
 
-from kgagg.engine.apply import Engine
-from kgagg.engine.firings import Firings, Queries
+from kgagg.engine.engine import Engine
+from kgagg.engine.firings import Firings
+from kgagg.engine.queries import Queries
 from kgagg.engine.semantics import Semantics
-from kgagg.graph import Adjacency, Graph
-from kgagg.rules import Confidence, RuleSet
+from kgagg.graph.adjacency import Adjacency
+from kgagg.graph.graph import Graph
+from kgagg.graph.vocabulary import Vocabulary
+from kgagg.rules.confidence import Confidence
 from kgagg.rules.reading import Reader
-from kgagg.vocabulary import Vocabulary
+from kgagg.rules.ruleset import RuleSet
 
 
 def make_graph(

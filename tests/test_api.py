@@ -29,7 +29,7 @@ def test_the_example_of_the_readme_is_short() -> None:
 
 
 def test_the_strategy_of_the_documentation(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kgagg.aggregation import registry
+    from kgagg.strategies import base as registry
 
     monkeypatch.setattr(registry, "_classes", dict(registry._classes))
     page = (ROOT / "docs" / "extend.md").read_text()

@@ -1,1 +1,1 @@
-"""The verbs of the command line, a module each."""
+"""The verbs of the command line, one module each: parse, call, print."""

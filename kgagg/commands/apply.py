@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from kgagg.commands import _options
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "apply",
         help="apply rules, and keep what they predict",
         description="Apply rules to all queries of a split, and write a row for each query and "
@@ -19,17 +20,17 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         "`kgagg aggregate` ranks from this file, as often as one likes.",
         epilog="example: kgagg apply umls rules.txt --split valid --out valid.parquet",
     )
-    _options.add_inputs(parser)
+    options.add_inputs(parser)
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE.parquet", help="where to write"
     )
     parser.add_argument(
         "--split", default="test", choices=("test", "valid"), help="default: %(default)s"
     )
-    _options.add_top_x(parser)
+    options.add_top_x(parser)
     parser.add_argument(
         "--best",
-        type=_options.count,
+        type=options.count,
         default=10,
         metavar="N",
         help="rules to keep for each candidate; 0: all (default: 10)",
@@ -41,7 +42,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         metavar="I/N",
         help="only the I-th of N parts of the queries (from 1)",
     )
-    _options.add_meaning(parser)
+    options.add_meaning(parser)
     return parser
 
 
@@ -54,11 +55,11 @@ def _part(text: str) -> tuple[int, int]:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Load, apply, write."""
-    from kgagg.aggregation.ranking import known_before
-    from kgagg.engine.firings import Queries
-    from kgagg.engine.parquet import write_firings
+    from kgagg.engine.files import write_firings
+    from kgagg.engine.queries import Queries
+    from kgagg.graph.known import known_before
 
-    engine = _options.open_engine(args)
+    engine = options.open_engine(args)
     graph = engine.graph
     queries = Queries.from_triples(graph.split(args.split))
     number, parts = args.part
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         queries.part(start, stop),
         known_before(graph, args.split),
         best=args.best,
-        **_options.running(args),
+        **options.running(args),
     )
     settings = {
         "split": args.split,

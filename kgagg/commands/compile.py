@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kgagg.commands import _options
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
 
 # two relations with the same pairs, and one that leads on: enough for rules of every kind
 TRIPLES = "".join(f"a{i}\tr\tb{i % 3}\na{i}\ts\tb{i % 3}\nb{i}\tt\ta{i}\n" for i in range(9))
 RULES = "5\t4\t0.8\tr(X,Y) <= s(X,A), t(A,Y)\n5\t4\t0.8\tr(X,b0) <= s(X,b0)\n"
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb, which has no options of its own."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "compile",
         help="compile all kernels into the cache",
         description="Take a tiny graph through all stages, so that every kernel is in the cache. "
@@ -31,10 +32,9 @@ def run(args: argparse.Namespace) -> None:
     import tempfile
     from pathlib import Path
 
-    from kgagg.cli import main
     from kgagg.engine.ahead import compile_ahead
     from kgagg.errors import Failed
-    from kgagg.progress import span
+    from kgagg.util.progress import span
 
     compile_ahead(args.threads)
     with tempfile.TemporaryDirectory() as name:
@@ -50,10 +50,18 @@ def run(args: argparse.Namespace) -> None:
             ["rules", str(folder / "rules.txt"), "--data", data, "--to", rules],
             ["apply", data, rules, "--split", "valid", "--out", firings],
             ["aggregate", firings, "--strategies", "max,noisy-or-top-5", "--ranks", ranks],
-            ["tune", firings, "--out", str(folder / "tuned.json")],
+            [
+                "fit",
+                data,
+                rules,
+                "--strategy",
+                "noisy-or-top-h*",
+                "--out",
+                str(folder / "tuned.kgagg"),
+            ],
         ):
             with contextlib.redirect_stdout(io.StringIO()), args.watch.stage(call[0]):
-                code = main([*call, "--quiet", *_options.passed_on(args)])
+                code = args.call([*call, "--quiet", *options.passed_on(args)])
             if code:
                 raise Failed(f"kgagg {' '.join(call)}: ended with code {code}")
     if not args.quiet:

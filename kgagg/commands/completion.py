@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from kgagg.commands import _options
+from kgagg.commands.parser import Parser
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "completion",
         help="complete verbs, options and files in the shell",
         description="Print a script that makes the shell complete verbs, options, datasets and "
@@ -27,26 +26,11 @@ def run(args: argparse.Namespace) -> None:
     """Print the script."""
     import shtab
 
-    from kgagg.cli import parser
-    from kgagg.datasets import registry
+    from kgagg.data.registry import registry
 
-    top = parser()
-    _complete_files(top, shtab.FILE)
     names = " ".join(registry())
     functions = {
         "bash": f'_kgagg_data() {{ compgen -d -- "$1"; compgen -W "{names}" -- "$1"; }}',
         "zsh": f"_kgagg_data() {{ _alternative 'd:dataset:({names})' 'f:folder:_files -/' }}",
     }
-    print(shtab.complete(top, args.shell, preamble=functions[args.shell]))
-
-
-def _complete_files(parser: argparse.ArgumentParser, file: Any) -> None:
-    """Say which arguments of a parser and its verbs are files or data."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for verb in action.choices.values():
-                _complete_files(verb, file)
-        elif action.metavar == "DATA":
-            action.complete = dict.fromkeys(("bash", "zsh"), "_kgagg_data")  # type: ignore[attr-defined]
-        elif action.type in (Path, _options.picture) or action.metavar == "RULES":
-            action.complete = file  # type: ignore[attr-defined]
+    print(shtab.complete(args.parser(), args.shell, preamble=functions[args.shell]))

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from kgagg.commands import _options
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "demo",
         help="see it work on a small graph",
         description="Fetch a small graph (nations), mine rules from it, evaluate strategies, "
@@ -33,11 +34,10 @@ def run(args: argparse.Namespace) -> None:
     """Take each step."""
     import shlex
 
-    from kgagg.cli import main
     from kgagg.engine.ahead import compile_ahead
     from kgagg.errors import Failed
-    from kgagg.files import cache_folder
-    from kgagg.progress import span
+    from kgagg.util.files import cache_folder
+    from kgagg.util.progress import span
 
     if not (cache_folder() / "numba").exists():
         print("The first run compiles the kernels, which takes some twenty seconds.", flush=True)
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
 
     def step(*call: str) -> None:
         print(f"\n$ kgagg {shlex.join(call)}", flush=True)
-        if code := main([*call, *_options.passed_on(args)]):
+        if code := args.call([*call, *options.passed_on(args)]):
             raise Failed(f"kgagg {shlex.join(call)}: ended with code {code}")
 
     step("fetch", "nations")

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kgagg.commands import _options
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "doctor",
         help="tell what is there, what is missing and how to get it",
         description="Tell which packages, processors, memory, caches, Java, jars and datasets "
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> None:
         found[title] = list(section)
         print("\n  ".join([title, *found[title]]))
     if args.json:
-        _options.write_json(args.json, found)
+        options.write_json(args.json, found)
 
 
 def _packages() -> Iterator[str]:
@@ -62,17 +63,17 @@ def _packages() -> Iterator[str]:
 
 
 def _machine() -> Iterator[str]:
-    from kgagg.mining.java import heap, machine_memory
-    from kgagg.mining.setup import usable_threads
+    from kgagg.mining.java import heap
+    from kgagg.util.machine import memory_limit, processors
 
-    yield f"{usable_threads()} threads"
-    yield f"{machine_memory() / 2**30:.1f} GB memory ({heap(None) / 2**10:.1f} GB for Java)"
+    yield f"{processors()} threads"
+    yield f"{memory_limit() / 2**30:.1f} GB memory ({heap(None) / 2**10:.1f} GB for Java)"
 
 
 def _cache() -> Iterator[str]:
     import os
 
-    from kgagg.files import cache_folder
+    from kgagg.util.files import cache_folder
 
     folder = cache_folder()
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -104,7 +105,7 @@ def _java() -> Iterator[str]:
 def _jars() -> Iterator[str]:
     import shlex
 
-    from kgagg.fetching import cache_path
+    from kgagg.data.download import cache_path
     from kgagg.mining.jars import JARS, in_cache
 
     for name, jar in JARS.items():
@@ -125,7 +126,7 @@ def _jars() -> Iterator[str]:
 
 
 def _datasets() -> Iterator[str]:
-    from kgagg.datasets import registry
+    from kgagg.data.registry import registry
 
     for name, dataset in registry().items():
         if (dataset.folder / "train.txt").exists():

@@ -6,15 +6,16 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgagg.commands import _options
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
 
 if TYPE_CHECKING:
-    from kgagg.evaluating import Evaluation
+    from kgagg.evaluation.run import Evaluation
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "evaluate",
         help="apply rules, aggregate with every strategy, evaluate",
         description="Apply rules once to all queries of a split, aggregate with each strategy, and "
@@ -22,21 +23,19 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         "which the MRR lies whatever is done about ties.",
         epilog="example: kgagg evaluate umls rules.txt --strategies max,max+,noisy-or-top-5",
     )
-    _options.add_inputs(parser)
+    options.add_inputs(parser)
     parser.add_argument(
         "--split", default="test", choices=("test", "valid"), help="default: %(default)s"
     )
     parser.add_argument(
         "--strategies",
         metavar="A,B,...",
-        help="max, max+, noisy-or, noisy-or-top-5 (any number), noisy-or-top-h* (h tuned on valid)"
-        ", and, which read all rules of a candidate: mean, log-odds, tuned (strategy and unseen "
-        "examples tuned on valid); safran, sparse, learned (fitted, see `kgagg fit`); all: every "
-        "one but the last six; FILE.kgagg, FILE.json: from `kgagg fit`, `kgagg tune`. Default: the "
-        "paper's",
+        help="max, max+, noisy-or, noisy-or-top-5 (any number), mean, log-odds; fitted on valid: "
+        "noisy-or-top-h*, tuned, safran, sparse, learned; FILE.kgagg: a strategy that `kgagg fit` "
+        "wrote; all: every one (default: the paper's)",
     )
-    _options.add_top_x(parser)
-    _options.add_top_h(parser)
+    options.add_top_x(parser)
+    options.add_top_h(parser)
     parser.add_argument(
         "--ties",
         default="expected",
@@ -55,37 +54,38 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         metavar="FILE.parquet",
         help="write the ranks of each triple, direction and strategy here",
     )
-    _options.add_meaning(parser)
+    options.add_meaning(parser)
     return parser
 
 
 def run(args: argparse.Namespace) -> None:
     """Load, apply, evaluate, print."""
     from kgagg import __version__
-    from kgagg.evaluating import PAPER, evaluate
-    from kgagg.timing import peak_memory
+    from kgagg.evaluation.run import evaluate
+    from kgagg.strategies.registry import PAPER
+    from kgagg.util.timing import peak_memory
 
-    engine = _options.open_engine(args)
+    engine = options.open_engine(args)
     evaluation = evaluate(
         engine,
         args.strategies.split(",") if args.strategies else PAPER,
         args.split,
-        **({"h": args.top_h} if args.top_h else {}),
+        top_h=args.top_h,
         ties=args.ties,
         seed=args.seed,
         watch=args.watch,
-        **_options.running(args),
+        **options.running(args),
     )
     print(_table(evaluation, args.intervals), end="")
     if args.ranks:
         evaluation.ranks.write(args.ranks)
     if args.json:
         graph, rules = engine.graph, engine.rules
-        _options.write_json(
+        options.write_json(
             args.json,
             {
                 "strategies": evaluation.to_json(args.intervals),
-                "seconds": _options.seconds(args),
+                "seconds": options.seconds(args),
                 "peak_rss_mb": round(peak_memory(), 1),
                 "rules": rules.counts(),
                 "queries": 2 * len(evaluation.ranks.triples),
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _table(evaluation: Evaluation, with_intervals: bool) -> str:
     """Write the table for people."""
-    from kgagg.report.tables import markdown
+    from kgagg.util.text import markdown
 
     header = ["strategy", "hits@1", "hits@3", "hits@10", "MRR", "tied", "MRR bracket"]
     table = evaluation.table()

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from kgagg.commands import _options
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "explain",
         help="why a fact is predicted, and where it ranks",
         description="Print the rules that predict a fact, by descending confidence: confidence "
@@ -19,21 +20,21 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         "the rank of the fact among all candidates; and what would bring it to the first place.",
         epilog="example: kgagg explain umls rules.txt steroid affects cell_function",
     )
-    _options.add_inputs(parser)
+    options.add_inputs(parser)
     parser.add_argument("head", metavar="HEAD")
     parser.add_argument("relation", metavar="RELATION")
     parser.add_argument("tail", metavar="TAIL")
-    _options.add_strategy(parser)
+    options.add_strategy(parser)
     parser.add_argument(
         "--rules-shown",
-        type=_options.count,
+        type=options.count,
         default=10,
         metavar="N",
         help="0: all (default: 10)",
     )
     parser.add_argument(
         "--groundings",
-        type=_options.count,
+        type=options.count,
         default=3,
         metavar="N",
         help="how many to show for a rule; 0: all (default: 3)",
@@ -43,30 +44,29 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it here")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with drawings")
-    _options.add_top_x(parser)
-    _options.add_top_h(parser)
-    _options.add_meaning(parser)
+    options.add_top_x(parser)
+    options.add_top_h(parser)
+    options.add_meaning(parser)
     return parser
 
 
 def run(args: argparse.Namespace) -> None:
     """Load, explain, print."""
-    from kgagg.aggregation.tuning import TOP_H
-    from kgagg.evaluating import ready_strategy
-    from kgagg.explaining import explain, find_fact, read_labels
-    from kgagg.files import writing
-    from kgagg.report.explanation import page, text
+    from kgagg.data.labels import read_labels
+    from kgagg.evaluation.run import ready_strategy
+    from kgagg.explanation.explanation import explain, find_fact
+    from kgagg.explanation.page import page, text
+    from kgagg.util.files import writing
 
-    engine = _options.open_engine(args)
+    engine = options.open_engine(args)
     fact = find_fact(engine.graph, args.head, args.relation, args.tail)
-    labels = read_labels(args.labels, engine.graph.entities) if args.labels else None
-    h = args.top_h or TOP_H
-    strategy = ready_strategy(engine, args.strategy, h=h, **_options.running(args))
+    labels = read_labels(args.labels) if args.labels else {}
+    strategy = ready_strategy(engine, args.strategy, top_h=args.top_h, **options.running(args))
     explanation = explain(engine, fact, strategy, top=args.rules_shown, ways=args.groundings)
     plain = explanation.to_json(labels)
     print(text(plain), end="")
     if args.json:
-        _options.write_json(args.json, plain)
+        options.write_json(args.json, plain)
     if args.html:
         with writing(args.html) as file:
             file.write(page(plain))

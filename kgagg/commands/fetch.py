@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kgagg.commands import _options
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "fetch",
         help="fetch datasets and jars, verified by content",
         description="Fetch registered datasets and the miners' jars into the cache, verified by "
@@ -50,27 +51,27 @@ def run(args: argparse.Namespace) -> None:
     """Fetch everything, and tell where it is."""
     from kgagg.errors import InputError
 
-    options = {"mirror": args.mirror, "offline": args.offline, "quiet": args.quiet}
+    network = {"mirror": args.mirror, "offline": args.offline, "quiet": args.quiet}
     if args.digest:
         if len(args.names) > 1:
             raise InputError("--digest is of one file, expected one NAME")
-        places = iter([(args.names[0], _fetch_file(args.names[0], args, options))])
+        places = iter([(args.names[0], _fetch_file(args.names[0], args, network))])
     else:
-        places = _fetch_named(args, options)
+        places = _fetch_named(args, network)
     found = {}
     for name, path in places:
         print(f"{name}\t{path}", flush=True)
         found[name] = str(path)
     if args.json:
-        _options.write_json(args.json, found)
+        options.write_json(args.json, found)
 
 
 def _fetch_named(args: argparse.Namespace, options: dict[str, Any]) -> Iterator[tuple[str, Path]]:
     """Fetch datasets and jars; a wrong name is told before anything is fetched."""
-    from kgagg import datasets
+    from kgagg.data import datasets, registry
     from kgagg.mining.jars import JARS
 
-    wanted = {name: None if name in JARS else datasets.find(name) for name in args.names}
+    wanted = {name: None if name in JARS else registry.find(name) for name in args.names}
     for name, dataset in wanted.items():
         if dataset is None:
             path = _fetch_jar(name, args, options)
@@ -84,7 +85,7 @@ def _fetch_named(args: argparse.Namespace, options: dict[str, Any]) -> Iterator[
 def _fetch_file(source: str, args: argparse.Namespace, options: dict[str, Any]) -> Path:
     from urllib.parse import urlsplit
 
-    from kgagg.fetching import Artifact, obtain
+    from kgagg.data.download import Artifact, obtain
 
     local = Path(source).resolve()
     url = local.as_uri() if local.exists() else source
@@ -93,8 +94,8 @@ def _fetch_file(source: str, args: argparse.Namespace, options: dict[str, Any]) 
 
 
 def _fetch_jar(name: str, args: argparse.Namespace, options: dict[str, Any]) -> Path:
+    from kgagg.data.download import obtain
     from kgagg.errors import InputError
-    from kgagg.fetching import obtain
     from kgagg.mining.jars import JARS
 
     artifact = JARS[name].artifact
@@ -107,7 +108,7 @@ def _fetch_jar(name: str, args: argparse.Namespace, options: dict[str, Any]) -> 
 def _copied(path: Path, to: Path) -> Path:
     import shutil
 
-    from kgagg.files import replacing
+    from kgagg.util.files import replacing
 
     with replacing(to) as temporary:
         shutil.copyfile(path, temporary)

@@ -1,4 +1,4 @@
-"""``kgagg fit``: a strategy with parameters, fitted on train and valid."""
+"""``kgagg fit``: a strategy, fitted on train and valid."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from kgagg.commands import _options
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "fit",
         help="fit a strategy on train and valid",
         description="Apply rules to the valid split, fit a strategy to what they predict, and "
@@ -19,28 +20,42 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         "long (sparse) keeps its state beside the output, and goes on from it after a stop.",
         epilog="example: kgagg fit umls rules.txt --strategy learned --out learned.kgagg",
     )
-    _options.add_inputs(parser)
-    parser.add_argument("--strategy", required=True, metavar="NAME", help="learned, safran, sparse")
+    options.add_inputs(parser)
+    parser.add_argument(
+        "--strategy",
+        required=True,
+        metavar="NAME",
+        help="noisy-or-top-h*, tuned, learned, safran or sparse",
+    )
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE.kgagg", help="where to write"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
-    _options.add_top_x(parser)
-    _options.add_meaning(parser)
+    options.add_top_x(parser)
+    options.add_top_h(parser)
+    options.add_meaning(parser)
     return parser
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Load, fit, write."""
-    from kgagg.aggregation.fitting import fit
+    from kgagg.errors import InputError
+    from kgagg.evaluation.run import ready_strategy
+    from kgagg.strategies.registry import strategy
 
-    engine = _options.open_engine(args)
-    options = {
-        name: getattr(args, name) for name in ("top_x", "seed", "threads", "memory", "quiet")
-    }
+    if not strategy(args.strategy).needs:
+        raise InputError(f"{args.strategy}: has nothing to fit, use it by its name")
+    engine = options.open_engine(args)
     state = args.out.with_name(f"{args.out.name}.state")
     with args.watch.stage("fit"):
-        fitted = fit(args.strategy, engine, state=state, **options)
-    fitted.save(args.out, engine.rules)
+        fitted = ready_strategy(
+            engine,
+            args.strategy,
+            top_h=args.top_h,
+            seed=args.seed,
+            state=state,
+            **options.running(args),
+        )
+    fitted.save(args.out, engine.names)
     state.unlink(missing_ok=True)
     return {"report": fitted.report}

@@ -6,10 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from kgagg.commands.parser import Parser
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "gather",
         help="put the parts of `kgagg apply --part` together",
         description="Put the parts that `kgagg apply --part` wrote together, in any order: the "
@@ -27,7 +29,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> None:
     """Gather."""
-    from kgagg.engine.parquet import gather_firings
+    from kgagg.engine.files import gather_firings
 
     with args.watch.stage("gather"):
         gather_firings(args.parts, args.out)

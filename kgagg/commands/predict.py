@@ -7,39 +7,40 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgagg.commands import _options
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
 
 if TYPE_CHECKING:
-    from kgagg.aggregation import Strategy
-    from kgagg.calibrating import Calibration, Reliability
-    from kgagg.engine.apply import Engine
+    from kgagg.engine.engine import Engine
+    from kgagg.prediction.calibration import Calibration, Reliability
+    from kgagg.strategies.base import Strategy
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "predict",
         help="complete the graph: the best new facts",
         description="Ask for all heads and tails of relations, and print the facts with the "
-        "greatest values that are in no split: what the strategy says, the probability that this "
-        "stands for (calibrated on valid), how many rules predict the fact, and the best of them.",
+        "highest scores that are in no split: score, probability (calibrated on valid), how many "
+        "rules predict the fact, and the best of them.",
         epilog="example: kgagg predict umls rules.txt --relations affects,treats --top 20",
     )
-    _options.add_inputs(parser)
+    options.add_inputs(parser)
     parser.add_argument(
         "--relations", metavar="A,B,...", help="ask for these (default: all relations)"
     )
     parser.add_argument(
         "--top",
-        type=_options.count,
+        type=options.count,
         default=1000,
         metavar="N",
         help="facts; 0: all (default: %(default)s)",
     )
     parser.add_argument(
-        "--min-value", type=float, metavar="V", help="only facts with at least this value"
+        "--min-score", type=float, metavar="S", help="only facts with at least this score"
     )
-    _options.add_strategy(parser)
+    options.add_strategy(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: print")
     parser.add_argument(
         "--format",
@@ -48,24 +49,23 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--plot",
-        type=_options.picture,
+        type=options.picture,
         metavar="FILE.svg|png",
-        help="draw how often answers on test are right, beside the probability said",
+        help="plot how often answers on test are right against the predicted probability",
     )
-    _options.add_top_x(parser)
-    _options.add_top_h(parser)
-    _options.add_meaning(parser)
+    options.add_top_x(parser)
+    options.add_top_h(parser)
+    options.add_meaning(parser)
     return parser
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Load, calibrate, predict, write."""
-    from kgagg.aggregation.tuning import TOP_H
-    from kgagg.answering import expect_form, form_of
-    from kgagg.calibrating import Calibration, answered
     from kgagg.errors import InputError
-    from kgagg.evaluating import ready_strategy
-    from kgagg.predicting import chosen_relations, lines, predict, write_predictions
+    from kgagg.evaluation.run import ready_strategy
+    from kgagg.prediction.calibration import Calibration, answered
+    from kgagg.prediction.completion import chosen_relations, predict
+    from kgagg.prediction.writers import expect_form, form_of, lines, write_predictions
 
     form = args.format or form_of(args.out or "", "tsv")
     expect_form(form)
@@ -74,31 +74,31 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if args.plot:
         # what is missing is told before the work is done
         from kgagg.report.reliability import draw
-    engine = _options.open_engine(args)
+    engine = options.open_engine(args)
     graph = engine.graph
     relations = chosen_relations(graph, args.relations and args.relations.split(","))
-    options = _options.running(args)
+    applying = options.running(args)
     with args.watch.stage("tune"):
-        strategy = ready_strategy(engine, args.strategy, h=args.top_h or TOP_H, **options)
+        strategy = ready_strategy(engine, args.strategy, top_h=args.top_h, **applying)
     calibration = None
     if args.plot and not len(graph.valid):
         raise InputError("--plot shows the calibration on valid, which is empty")
     if len(graph.valid):
         with args.watch.stage("calibrate"):
-            calibration = Calibration.fit(answered(engine, strategy, "valid", **options))
+            calibration = Calibration.fit(answered(engine, strategy, "valid", **applying))
     curves: dict[str, Reliability] = {}
     if calibration and (args.plot or args.json):
         with args.watch.stage("check"):
-            curves = _check(engine, strategy, calibration, options)
+            curves = _check(engine, strategy, calibration, applying)
     with args.watch.stage("predict"):
         found = predict(
             engine,
             strategy,
             relations,
             top=args.top,
-            least=float("-inf") if args.min_value is None else args.min_value,
+            min_score=float("-inf") if args.min_score is None else args.min_score,
             calibration=calibration,
-            **options,
+            **applying,
         )
     if args.out:
         write_predictions(args.out, found, form)
@@ -117,7 +117,7 @@ def _check(
     engine: Engine, strategy: Strategy, calibration: Calibration, options: dict[str, Any]
 ) -> dict[str, Reliability]:
     """Compare probabilities, and values if they could be some, with test (valid if it is empty)."""
-    from kgagg.calibrating import Reliability, answered
+    from kgagg.prediction.calibration import Reliability, answered
 
     split = "test" if len(engine.graph.test) else "valid"
     counts = answered(engine, strategy, split, **options)

@@ -6,21 +6,22 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from kgagg.commands import _options
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "rank",
         help="the best answers to queries",
         description="Apply rules to queries, and write the best answers by a strategy. Facts of "
         "the graph, of whatever split, are left out.",
         epilog="example: kgagg rank umls rules.txt --relation affects --out answers.tsv",
     )
-    _options.add_inputs(parser)
+    options.add_inputs(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the answers")
-    _options.add_strategy(parser)
+    options.add_strategy(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--queries",
@@ -49,7 +50,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--top-k",
-        type=_options.count,
+        type=options.count,
         default=100,
         metavar="N",
         help="answers to a query; 0: all (default: 100)",
@@ -61,55 +62,46 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
         "or parquet; by default by the ending of FILE, and anyburl for another one",
     )
     parser.add_argument("--show-known", action="store_true", help="do not leave out known facts")
-    _options.add_top_x(parser)
-    _options.add_top_h(parser)
-    _options.add_meaning(parser)
+    options.add_top_x(parser)
+    options.add_top_h(parser)
+    options.add_meaning(parser)
     return parser
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Load, answer, write."""
-    from kgagg.aggregation.tuning import TOP_H
-    from kgagg.answering import (
-        ASKED,
-        answer,
-        form_of,
-        make_queries,
-        missing,
-        rank_triples,
-        read_queries,
-        write_answers,
-    )
-    from kgagg.engine.firings import Queries
+    from kgagg.engine.queries import MISSING, Queries
     from kgagg.errors import InputError
-    from kgagg.evaluating import ready_strategy
-    from kgagg.rankings import write_rankings
+    from kgagg.evaluation.run import ready_strategy
+    from kgagg.prediction.answers import answer, missing, rank_triples, read_queries
+    from kgagg.prediction.rankings import write_rankings
+    from kgagg.prediction.writers import form_of, write_answers
 
     form = args.format or form_of(args.out, "anyburl")
-    engine = _options.open_engine(args)
+    engine = options.open_engine(args)
     graph = engine.graph
     if args.queries:
         triples = read_queries(args.queries, graph)
-        queries = make_queries(triples)
+        queries = Queries.from_patterns(triples)
     elif args.relation:
         triples = missing(graph, args.relation, args.ask)
-        queries = make_queries(triples)
+        queries = Queries.from_patterns(triples)
     else:
         triples = graph.split(args.split)
         queries = Queries.from_triples(triples)
-    options = _options.running(args)
+    applying = options.running(args)
     with args.watch.stage("tune"):
-        strategy = ready_strategy(engine, args.strategy, h=args.top_h or TOP_H, **options)
-    options["top_k"] = args.top_k
-    if form == "anyburl" and (triples == ASKED).any():
+        strategy = ready_strategy(engine, args.strategy, top_h=args.top_h, **applying)
+    applying["top_k"] = args.top_k
+    if form == "anyburl" and (triples == MISSING).any():
         raise InputError("format anyburl lists heads and tails: expected triples, no `?`")
     if form == "anyburl" and args.show_known:
         raise InputError("format anyburl leaves out known facts: expected no --show-known")
     with args.watch.stage("answer"):
         if form == "anyburl":
-            rankings = rank_triples(engine, triples, strategy, **options)
+            rankings = rank_triples(engine, triples, strategy, **applying)
             write_rankings(args.out, rankings, graph.entities, graph.relations)
         else:
-            answers = answer(engine, queries, strategy, show_known=args.show_known, **options)
+            answers = answer(engine, queries, strategy, show_known=args.show_known, **applying)
             write_answers(args.out, answers, graph, form)
     return {"queries": len(queries), "strategy": strategy.name}

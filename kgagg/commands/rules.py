@@ -6,15 +6,16 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgagg.commands import _options
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
 
 if TYPE_CHECKING:
-    from kgagg.rules import RuleSet
+    from kgagg.rules.ruleset import RuleSet
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "rules",
         help="count, check and convert rules",
         description="Read rules of AnyBURL, PyClause or AMIE 3 (plain or compressed; several files "
@@ -62,7 +63,9 @@ def run(args: argparse.Namespace) -> None:
     import dataclasses
 
     from kgagg.errors import InputError
-    from kgagg.rules import Confidence, RuleSet
+    from kgagg.rules.confidence import Confidence
+    from kgagg.rules.ruleset import RuleSet
+    from kgagg.rules.summary import summary
     from kgagg.rules.writing import write
 
     confidence = Confidence.preset(args.semantics) if args.semantics else Confidence()
@@ -71,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
     if args.data and args.reestimate:
         raise InputError("--reestimate DATA takes the names of its graph: expected no --data")
     if data := args.reestimate or args.data:
-        from kgagg.graph import Graph
+        from kgagg.graph.graph import Graph
 
         graph = Graph.read(data)
         vocabularies = graph.entities, graph.relations
@@ -79,7 +82,7 @@ def run(args: argparse.Namespace) -> None:
         args.rules, vocabularies, confidence, strict=args.strict, threads=args.threads
     )
     if args.reestimate:
-        from kgagg.estimating import reestimate
+        from kgagg.mining.counting import reestimate
 
         meaning = args.semantics or "anyburl"
         rules = reestimate(rules, graph, meaning, threads=args.threads, quiet=args.quiet)
@@ -89,27 +92,12 @@ def run(args: argparse.Namespace) -> None:
     if args.to and (left_out := write(rules, args.to, args.dialect)):
         print(f"{left_out:,} rules left out: {args.dialect} has no form for them")
     if args.json:
-        _options.write_json(args.json, _numbers(rules))
-
-
-def summary(rules: RuleSet) -> str:
-    """Say how many rules there are and what became of all other lines."""
-    report = rules.report
-    lines = [f"{len(rules):,} rules"]
-    if report.bare:
-        lines.append(f"{report.bare:,} without statistics, counted as 100 correct of 100")
-    if report.duplicates:
-        lines.append(f"{report.duplicates:,} repeated, each kept once")
-    for name, count in report.dropped.items():
-        lines.append(f"{count:,} dropped, below the threshold of {name}")
-    for reason, problem in report.unusable.items():
-        lines.append(f"{problem.count:,} unusable, {reason}; the first: {problem.first}")
-    return "".join(f"{line}\n" for line in lines)
+        options.write_json(args.json, _numbers(rules))
 
 
 def _statistics(rules: RuleSet) -> str:
     """Return the table of counts by type and length, and the histogram of the confidence."""
-    from kgagg.report.tables import markdown
+    from kgagg.util.text import markdown
 
     lengths = _lengths(rules)
     columns = sorted({length for counts in lengths.values() for length in counts})
@@ -125,7 +113,7 @@ def _lengths(rules: RuleSet) -> dict[str, dict[int, int]]:
     """Count the rules by type and length of the body."""
     import numpy as np
 
-    from kgagg.rules import TYPES
+    from kgagg.rules.confidence import TYPES
 
     result = {}
     for number, name in enumerate(TYPES):

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from kgagg.commands import _options
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "stats",
         help="count entities, relations and triples",
         description="Print a table: entities and relations of the train split, triples of each "
@@ -24,7 +25,7 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers here")
     parser.add_argument(
         "--picture",
-        type=_options.picture,
+        type=options.picture,
         metavar="FILE.svg|png",
         help="draw how the degrees are distributed",
     )
@@ -33,10 +34,11 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> None:
     """Count each graph and print the table."""
-    from kgagg.datasets import registry, statistics
-    from kgagg.files import writing
-    from kgagg.graph import Graph
-    from kgagg.report.tables import markdown
+    from kgagg.data.registry import registry
+    from kgagg.graph.graph import Graph
+    from kgagg.graph.statistics import statistics
+    from kgagg.util.files import writing
+    from kgagg.util.text import markdown
 
     known = registry()
     graphs, counts = {}, {}
@@ -59,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
         with writing(args.table) as file:
             file.write(table)
     if args.json:
-        _options.write_json(args.json, counts)
+        options.write_json(args.json, counts)
     if args.picture:
         from kgagg.report.plots import degrees
 

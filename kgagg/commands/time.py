@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from kgagg.commands import _options
+from kgagg.commands import options
+from kgagg.commands.parser import Parser
 
 
-def add_parser(verbs: Any) -> argparse.ArgumentParser:
+def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: Parser = verbs.add_parser(
         "time",
         help="time strategies, each alone",
         description="Evaluate the test split by each strategy alone, several times; write median "
@@ -21,9 +22,9 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
     parser.add_argument("data", metavar="DATA", help="a folder or a registered dataset")
     parser.add_argument("rules", metavar="RULES", help="a rule file or binary rule set")
     parser.add_argument("--strategies", required=True, metavar="A,B,...", help="what to time")
-    parser.add_argument("--repeats", type=_options.positive, default=3, metavar="N", help="(3)")
-    _options.add_top_h(parser)
-    _options.add_top_x(parser)
+    parser.add_argument("--repeats", type=options.positive, default=3, metavar="N", help="(3)")
+    options.add_top_h(parser)
+    options.add_top_x(parser)
     parser.add_argument("--semantics", default="anyburl", metavar="NAME", help="(anyburl)")
     parser.add_argument(
         "--fitted",
@@ -43,24 +44,23 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> None:
     """Time all strategies, print the totals, write everything."""
-    from kgagg.aggregation.tuning import TOP_H
-    from kgagg.mining.setup import usable_threads
     from kgagg.report.results import read_json
     from kgagg.report.times import time_strategies
+    from kgagg.util.machine import processors
 
     found = time_strategies(
         args.data,
         args.rules,
         args.strategies.split(","),
         repeats=args.repeats,
-        h=args.top_h or TOP_H,
+        top_h=args.top_h,
         top_x=args.top_x,
         semantics=args.semantics,
-        threads=args.threads or usable_threads(),
+        threads=args.threads or processors(),
         fitted={path: read_json(record)["seconds"]["fit"] for path, record in args.fitted},
     )
     for name, stages in found["strategies"].items():
         total = stages["total"]
         print(f"{name}: {total['median']:.2f} s ({total['low']:.2f} - {total['high']:.2f})")
     names = {"dataset": args.dataset or args.data, "rules": args.name or args.rules}
-    _options.write_json(args.json, names | found)
+    options.write_json(args.json, names | found)

@@ -1,1 +1,1 @@
-"""Apply rules to queries: the rule index, the kernels, the driver."""
+"""The engine: which rules predict which candidates for a query."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from kgagg.engine import _kernels
-from kgagg.engine.apply import _output, _scratch
+from kgagg.engine import kernels
+from kgagg.engine.engine import _output, _scratch
+from kgagg.util.machine import processors
 
 
 def compile_ahead(threads: int | None) -> None:
@@ -26,8 +26,8 @@ def compile_ahead(threads: int | None) -> None:
     threads : int, optional
         How many threads may be used; all processors by default. With one, nothing is done.
     """
-    stats = _kernels.apply_queries.stats
-    if (threads or len(os.sched_getaffinity(0))) < 2 or stats.cache_path is None:
+    stats = kernels.apply_queries.stats
+    if (threads or processors()) < 2 or stats.cache_path is None:
         return
     if any(Path(stats.cache_path).glob("*apply_queries*.nbi")):
         return
@@ -39,14 +39,14 @@ def compile_ahead(threads: int | None) -> None:
 
 def compile_now() -> None:
     """Compile `apply_queries` by applying no rules to no queries."""
-    _kernels.apply_queries(*nothing_to_apply())
+    kernels.apply_queries(*nothing_to_apply())
 
 
 def nothing_to_apply() -> tuple[Any, ...]:
     """Return arguments of `apply_queries` of the right types, all of them empty."""
     none, pointers = np.zeros(0, np.int32), np.zeros(1, np.int64)
-    facts = _kernels.Facts(none, none, none, none)
-    index = _kernels.Index(
+    facts = kernels.Facts(none, none, none, none)
+    index = kernels.Index(
         rule=np.zeros((0, 7), np.int32),
         weight=np.zeros(0),
         body_keys=none,
@@ -64,6 +64,6 @@ def nothing_to_apply() -> tuple[Any, ...]:
         ending=none,
         stream=np.zeros((0, 2), np.int32),
     )
-    options = _kernels.Options(True, 0, 0, 0, 0, True)
+    options = kernels.Options(True, 0, 0, 0, 0, True)
     scratch = _scratch(np.zeros(1, np.bool_), entities=0, slots=0, nodes=0)
     return (facts, facts, index, options, scratch, none, none, pointers, none, none, _output(0, 0))

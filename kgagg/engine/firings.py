@@ -1,95 +1,34 @@
-"""Queries, and what rules predict for them."""
+"""Firings: the candidates of queries, and the rules that predict them."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from kgagg.engine.queries import DIRECTIONS, Queries, joined
+from kgagg.graph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from kgagg.vocabulary import Vocabulary
 
-
-@dataclass(frozen=True)
-class Queries:
-    """Distinct queries, each with the answers that are looked for.
+class Names(NamedTuple):
+    """What the numbers in firings stand for.
 
     Attributes
     ----------
-    relation : int32[queries]
-    direction : uint8[queries]
-        0 for ``(entity, relation, ?)``, 1 for ``(?, relation, entity)``.
-    entity : int32[queries]
-    target_ptr : int64[queries + 1]
-        The targets of each query.
-    target : int32[targets]
-        Ascending within a query.
-    triple : int32[targets]
-        The row of the triple from which each target comes, -1 if from none.
+    entities, relations : Vocabulary
+    rules : str
+        The digest of the rule set, of which rules are named by rank.
     """
 
-    relation: np.ndarray
-    direction: np.ndarray
-    entity: np.ndarray
-    target_ptr: np.ndarray
-    target: np.ndarray
-    triple: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.relation)
-
-    @classmethod
-    def from_triples(cls, triples: np.ndarray) -> Queries:
-        """Ask for the tail and for the head of each of `triples`, int32[n, 3].
-
-        Queries are ordered by direction, relation and entity.
-        """
-        head, relation, tail = triples.astype(np.int32).T
-        direction = np.repeat(np.array([0, 1], np.uint8), len(triples))
-        relation = np.tile(relation, 2)
-        entity, target = np.concatenate([head, tail]), np.concatenate([tail, head])
-        triple = np.tile(np.arange(len(triples), dtype=np.int32), 2)
-        order = np.lexsort((target, entity, relation, direction))
-        columns = np.stack([direction, relation, entity])[:, order]
-        new = np.any(np.diff(columns, prepend=-1, axis=1) != 0, axis=0)
-        start = np.flatnonzero(new)
-        return cls(
-            relation[order][start],
-            direction[order][start],
-            entity[order][start],
-            np.append(start, len(order)).astype(np.int64),
-            target[order],
-            triple[order],
-        )
-
-    def part(self, start: int, stop: int) -> Queries:
-        """Return the queries from `start` up to `stop`."""
-        first, last = self.target_ptr[start], self.target_ptr[stop]
-        return Queries(
-            self.relation[start:stop],
-            self.direction[start:stop],
-            self.entity[start:stop],
-            self.target_ptr[start : stop + 1] - first,
-            self.target[first:last],
-            self.triple[first:last],
-        )
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[Queries]) -> Queries:
-        """Join queries, which must be distinct."""
-        return cls(
-            np.concatenate([part.relation for part in parts]),
-            np.concatenate([part.direction for part in parts]),
-            np.concatenate([part.entity for part in parts]),
-            _joined([part.target_ptr for part in parts]),
-            np.concatenate([part.target for part in parts]),
-            np.concatenate([part.triple for part in parts]),
-        )
+    entities: Vocabulary
+    relations: Vocabulary
+    rules: str
 
 
 @dataclass(frozen=True)
@@ -162,12 +101,12 @@ class Firings:
         return dataclasses.replace(
             parts[0],
             queries=Queries.concatenate([part.queries for part in parts]),
-            query_ptr=_joined([part.query_ptr for part in parts]),
+            query_ptr=joined([part.query_ptr for part in parts]),
             candidate=np.concatenate([part.candidate for part in parts]),
             count=np.concatenate([part.count for part in parts]),
             strength=np.concatenate([part.strength for part in parts]),
             level=np.concatenate([part.level for part in parts]),
-            rule_ptr=_joined([part.rule_ptr for part in parts]),
+            rule_ptr=joined([part.rule_ptr for part in parts]),
             rules=np.concatenate([part.rules for part in parts]),
         )
 
@@ -179,8 +118,6 @@ class Firings:
         all rules), ``level`` and ``rules``, the ranks of the best rules.
         """
         import pandas as pd
-
-        from kgagg.evaluation import DIRECTIONS
 
         size = np.diff(self.query_ptr)
         query = np.repeat(np.arange(len(size)), size)
@@ -205,9 +142,3 @@ class Firings:
                 "rules": np.split(self.rules, self.rule_ptr[1:-1]) if len(self) else [],
             }
         )
-
-
-def _joined(pointers: Sequence[np.ndarray]) -> np.ndarray:
-    """Join pointers of which each begins at 0."""
-    sizes = [np.diff(pointer) for pointer in pointers]
-    return np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)

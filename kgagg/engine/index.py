@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgagg.engine import _kernels
-from kgagg.engine._kernels import (
-    CONSTANT,
-    CYCLIC,
-    DANGLING,
-    GENERAL,
-    ME,
-    MORE,
-    OPEN,
-    SEARCH,
-    SELF,
-    ZERO,
-)
+from kgagg.engine import kernels
+from kgagg.engine.kernels import MORE, OPEN, SEARCH, SELF
 from kgagg.engine.semantics import Semantics
-from kgagg.graph import Adjacency, Graph
+from kgagg.graph.adjacency import Adjacency
+from kgagg.graph.graph import Graph
+from kgagg.graph.vocabulary import free_table
+from kgagg.rules.confidence import weight_of
 from kgagg.rules.ruleset import RuleSet
-from kgagg.rules.shapes import SIDE, XX
-from kgagg.vocabulary import free_table
+from kgagg.rules.shapes import CONSTANT, CYCLIC, DANGLING, GENERAL, ME_ID, SIDE, XX, ZERO
 
 
-def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> _kernels.Index:
+def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> kernels.Index:
     """Index `rules` over the vocabularies of `graph`.
 
     Returns
@@ -36,7 +27,7 @@ def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> _kernels.
     entities = len(graph.entities)
     length = np.diff(rules.body_ptr)[rules.body]
     side = rules.flags & SIDE
-    fires = rules.body_constant != ME
+    fires = rules.body_constant != ME_ID
 
     acyclic = (rules.kind == CONSTANT) | (rules.kind == DANGLING)
     backward = np.flatnonzero(acyclic & fires & (rules.head_constant >= 0))
@@ -45,21 +36,19 @@ def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> _kernels.
         backward = _sorted(backward, digits, buckets)
 
     table = np.empty((len(rules), 7), np.int32)
-    table[:, _kernels.KIND] = rules.kind
-    table[:, _kernels.SIDE] = side
-    table[:, _kernels.HEAD] = rules.head_constant
-    table[:, _kernels.END] = rules.body_constant
-    table[:, _kernels.BODY] = rules.body_ptr[rules.body]
-    table[:, _kernels.LENGTH] = length
-    table[:, _kernels.LEVEL] = np.arange(len(rules))
+    table[:, kernels.KIND] = rules.kind
+    table[:, kernels.SIDE] = side
+    table[:, kernels.HEAD] = rules.head_constant
+    table[:, kernels.END] = rules.body_constant
+    table[:, kernels.BODY] = rules.body_ptr[rules.body]
+    table[:, kernels.LENGTH] = length
+    table[:, kernels.LEVEL] = np.arange(len(rules))
     if semantics.levels_by_value:
-        table[:, _kernels.LEVEL] = np.cumsum(np.diff(rules.confidence, prepend=np.inf) != 0)
-    with np.errstate(divide="ignore"):
-        weight = -np.log1p(-rules.confidence)
-    return _kernels.Index._make(
+        table[:, kernels.LEVEL] = np.cumsum(np.diff(rules.confidence, prepend=np.inf) != 0)
+    return kernels.Index._make(
         (
             table,
-            weight,
+            weight_of(rules.confidence),
             rules.body_keys,
             *_forward(rules, semantics, length, side, fires, slots, entities),
             *_groups(slot[backward], rules.head_constant[backward], slots),
@@ -134,7 +123,7 @@ def _forward(
         order = _sorted(order, digits, buckets)
     constant, rule = constant[order], rule[order].astype(np.int64)
     predicted = rules.head_constant[rule].astype(np.int64)
-    predicted[predicted == ME] = SELF
+    predicted[predicted == ME_ID] = SELF
     predicted[constant == SEARCH] = MORE
     return (*_groups(slot[order], key[order], slots), constant, (rule << 32) | predicted)
 
@@ -145,7 +134,7 @@ def _trie(rules: RuleSet, slots: int) -> tuple[np.ndarray, ...]:
     steps = int(np.diff(rules.body_ptr)[rules.body[cyclic]].sum())
     trie = np.empty((3, slots + 2 * steps), np.int32)
     end, first = np.empty((2, 2, len(cyclic)), np.int32)
-    nodes = _kernels.build_trie(
+    nodes = kernels.build_trie(
         cyclic,
         rules.relation,
         rules.body,
@@ -179,11 +168,11 @@ def _trie(rules: RuleSet, slots: int) -> tuple[np.ndarray, ...]:
     above = np.where(parent >= 0, number[parent], -1)[rows]
     for column, values in enumerate((above, key[rows], depth[rows], need[rows])):
         node[:-1, column] = values
-    node[:-1, _kernels.FAMILY] = family[rows]
-    node[:-1, _kernels.LAST] = last[rows]
-    node[:, _kernels.CHILD] = slots + _pointers(above[slots:], len(rows))
-    node[:, _kernels.ENDING] = _pointers(ends, len(rows))
-    node[:, _kernels.STREAM] = _pointers(firsts, len(rows))
+    node[:-1, kernels.FAMILY] = family[rows]
+    node[:-1, kernels.LAST] = last[rows]
+    node[:, kernels.CHILD] = slots + _pointers(above[slots:], len(rows))
+    node[:, kernels.ENDING] = _pointers(ends, len(rows))
+    node[:, kernels.STREAM] = _pointers(firsts, len(rows))
     return node, both[ending], np.stack([both[stream], ends[stream]], axis=1)
 
 
@@ -209,7 +198,7 @@ def _bounds(
 def _sorted(order: np.ndarray, digits: np.ndarray, buckets: int) -> np.ndarray:
     """Reorder `order`, int64[n], by `digits`, int32 from -2 to `buckets` - 1, stably."""
     starts, result = np.zeros(buckets + 3, np.int64), np.empty_like(order)
-    _kernels.sort_rows(order, digits, starts, result)
+    kernels.sort_rows(order, digits, starts, result)
     return result
 
 

@@ -1,1 +1,1 @@
-"""Mining rules: AnyBURL and AMIE3 over Java."""
+"""Miners: AnyBURL and AMIE over Java, the native one, and exact counts of what rules predict."""

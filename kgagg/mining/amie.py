@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kgagg.files import writing
 from kgagg.mining.record import Mined, beside, variant, write_record
 from kgagg.mining.runner import Log, failure, run
 from kgagg.mining.setup import Setup
+from kgagg.util.files import writing
 
 THRESHOLDS = ("-bias", "default", "-minhc", "0.0", "-minc", "0.001", "-minpca", "0.001")
 # The two runs of the paper's appendix: short rules with constants, long ones without

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from kgagg.errors import InputError, nearest
-from kgagg.files import blocks, writing
 from kgagg.mining.record import Mined, beside, variant, write_record
 from kgagg.mining.runner import Log, failure, run
 from kgagg.mining.setup import Setup
+from kgagg.util.files import blocks, writing
 
 STORING = re.compile(r">>> storing rules in file \S*-(\d+)$")
 STORED = re.compile(r">>> stored (\d+) rules")

@@ -7,9 +7,9 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from kgagg.data.download import Artifact, cache_path, digest_of, fetched, obtain
 from kgagg.errors import InputError, nearest
-from kgagg.fetching import Artifact, cache_path, digest_of, fetched, obtain
-from kgagg.files import cache_folder
+from kgagg.util.files import cache_folder
 
 LEARN = "de.unima.ki.anyburl.Learn"
 LEARN_REINFORCED = "de.unima.ki.anyburl.LearnReinforced"

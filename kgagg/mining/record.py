@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from kgagg import __version__
-from kgagg.files import COMPRESSIONS, blocks, writing
-from kgagg.graph import Graph
+from kgagg.graph.graph import Graph
 from kgagg.mining.runner import Log, Run
 from kgagg.mining.setup import Setup
+from kgagg.util.files import COMPRESSIONS, blocks, writing
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def write_record(
     **more
         The miner's own settings.
     """
-    from kgagg.rules import RuleSet
+    from kgagg.rules.ruleset import RuleSet
 
     return save_record(
         path,

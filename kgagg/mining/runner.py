@@ -16,7 +16,7 @@ from types import FrameType
 from typing import BinaryIO
 
 from kgagg.errors import Failed
-from kgagg.progress import StatusLine, span
+from kgagg.util.progress import StatusLine, span
 
 POLL = 0.1
 PATIENCE = 3.0

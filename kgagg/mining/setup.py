@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from kgagg.errors import InputError
-from kgagg.graph import Graph
+from kgagg.graph.graph import Graph
 from kgagg.mining.jars import DEFAULT, Jar, locate
 from kgagg.mining.java import Java, find_java, heap, options
+from kgagg.util.machine import processors
 
 
 @dataclass(frozen=True)
@@ -92,16 +92,9 @@ def prepare(
         Show no progress of a download.
     """
     size = heap(memory)
-    threads = threads if threads is not None else usable_threads()
+    threads = threads if threads is not None else processors()
     if threads < 1:
         raise InputError(f"--threads {threads}: expected 1 or more")
     found = locate(jar or DEFAULT[dialect], dialect, unverified=unverified, quiet=quiet)
     runtime = find_java(found.java, java)
     return Setup(dialect, data, Graph.read(data), found, runtime, size, threads)
-
-
-def usable_threads() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from kgagg.files import writing
 from kgagg.mining.record import beside, rule_lines
+from kgagg.util.files import writing
 
 
 def spread(paths: Sequence[Path]) -> dict[str, Any]:

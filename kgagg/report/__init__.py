@@ -1,1 +1,1 @@
-"""What people read: tables, pictures, pages."""
+"""Tables, plots, claims and the page of a run."""

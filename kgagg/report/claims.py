@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from kgagg.datasets import registry
+from kgagg.data.registry import registry
 from kgagg.errors import InputError, nearest
-from kgagg.report.tables import MINUS, number
+from kgagg.util.text import MINUS, number
 
 # (rules, dataset, strategy, metric); tables of the paper name rules by its miners
 Cells = Mapping[tuple[str, str, str, str], float]

@@ -2,15 +2,55 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kgagg.datasets import registry
-from kgagg.report.claims import VERDICTS, Cells, Claim
-from kgagg.report.results import STAGES, Result, ordered, title
-from kgagg.report.tables import DASH, MINUS, Table, Value
+from kgagg.data.registry import registry
+from kgagg.report.claims import VERDICTS, Cells, Claim, check, paper_cells, read_claims
+from kgagg.report.results import STAGES, Result, cells, ordered, title
+from kgagg.report.tables import Table
+from kgagg.util.text import DASH, MINUS, Value
 
 SHOWN = (("hits@1", "h@1"), ("hits@10", "h@10"), ("mrr", "MRR"))
+
+
+def all_tables(
+    results: Sequence[Result],
+    statistics: Mapping[str, Mapping[str, int]],
+    times: Sequence[Mapping[str, Any]],
+    claims: str | os.PathLike[str],
+) -> tuple[Sequence[Result], list[Claim], dict[str, Table]]:
+    """Check the claims of a file and lay out all tables of a run.
+
+    Parameters
+    ----------
+    results, statistics, times
+        See `kgagg.report.results`.
+    claims : path
+        The file of claims.
+
+    Returns
+    -------
+    results : sequence of results
+        As given.
+    claims : list of Claim
+        Checked.
+    tables : dict of str to Table
+    """
+    claimed = read_claims(claims)
+    paper = paper_cells(claimed)
+    checked = check(claimed, cells(results, statistics, times))
+    tables = {
+        "results": results_table(results),
+        "comparison": comparison_table(results, paper),
+        "tests": tests_table(results),
+        "datasets": datasets_table(statistics),
+        "rules": rules_table(results, paper),
+        "runtimes": runtimes_table(results, times, paper),
+        "claims": claims_table(checked, results),
+    }
+    return results, checked, tables
 
 
 def results_table(results: Sequence[Result]) -> Table:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from kgagg import __version__
-from kgagg.fetching import digest_of
-from kgagg.provenance import environment
+from kgagg.data.download import digest_of
+from kgagg.report.provenance import environment
 
 CONTEXT = [
     "https://w3id.org/ro/crate/1.1/context",

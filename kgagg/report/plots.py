@@ -14,10 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from kgagg.files import replacing
-from kgagg.graph import Graph
+from kgagg.graph.graph import Graph
 from kgagg.report.results import Result, ordered, title
-from kgagg.report.tables import MINUS
+from kgagg.util.files import replacing
+from kgagg.util.text import MINUS
 
 # Okabe and Ito's colours, which people with any kind of colour blindness tell apart; shapes and
 # line styles say the same once more

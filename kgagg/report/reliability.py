@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from kgagg.calibrating import Reliability
+from kgagg.prediction.calibration import Reliability
 from kgagg.report.plots import COLOURS, SHAPES, STYLE, save
 
 

@@ -36,18 +36,14 @@ from typing import Any
 
 import numpy as np
 
+from kgagg.engine.queries import DIRECTIONS
 from kgagg.errors import InputError
-from kgagg.evaluation import (
-    DIRECTIONS,
-    METRICS,
-    Groups,
-    Ranks,
-    by_relation,
-    compare,
-    evaluate,
-    intervals,
-)
-from kgagg.rules import TYPES, RuleSet
+from kgagg.evaluation.metrics import Groups, by_relation, evaluate
+from kgagg.evaluation.significance import compare, intervals
+from kgagg.ranking.ranks import Ranks
+from kgagg.ranking.ties import METRICS
+from kgagg.rules.confidence import TYPES
+from kgagg.rules.ruleset import RuleSet
 
 Result = Mapping[str, Any]
 # where the time goes, and what is timed besides single strategies

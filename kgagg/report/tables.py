@@ -6,16 +6,14 @@ import csv
 import html
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgagg.files import writing
+from kgagg.util.files import writing
+from kgagg.util.text import DASH, MINUS, Value, align, cell_text
 
-Value = str | int | float | None
 FORMS = ("md", "tex", "csv", "html")
-# typography: a dash for nothing and for ranges, a minus that is as wide as a plus
-DASH, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,8 @@ class Table:
         """Return the cells as people read them."""
         formats = [how for _, how in self.columns]
         return [
-            [_text(cell, how) for cell, how in zip(row, formats, strict=True)] for row in self.rows
+            [cell_text(cell, how) for cell, how in zip(row, formats, strict=True)]
+            for row in self.rows
         ]
 
     def write(self, folder: Path, name: str) -> None:
@@ -50,24 +49,11 @@ class Table:
                 file.write(_WRITERS[form](self))
 
 
-def number(value: float, how: str = "g") -> str:
-    """Format a number for people: with thousands apart, which are never an exponent."""
-    if how.endswith("g") and abs(value) >= 1000:
-        how = f"{'+' if how.startswith('+') else ''},.0f"
-    return format(value, how).replace(",", " ")
-
-
-def _text(cell: Value, how: str) -> str:
-    if cell is None:
-        return DASH
-    return cell if isinstance(cell, str) else number(cell, how).replace("-", MINUS)
-
-
 def to_markdown(table: Table) -> str:
     """Write a table in Markdown, its caption above it."""
     header = [name for name, _ in table.columns]
     numeric = [bool(how) for _, how in table.columns]
-    return f"{table.caption}\n\n{_markdown(header, table.texts(), numeric)}"
+    return f"{table.caption}\n\n{align(header, table.texts(), numeric)}"
 
 
 def to_csv(table: Table) -> str:
@@ -129,35 +115,3 @@ _LATEX = {
 
 def _latex(text: str) -> str:
     return re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], text)
-
-
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
-    """Write a table in Markdown, columns aligned; whole numbers to the right, in groups of three.
-
-    Parameters
-    ----------
-    header : sequence of str
-        The titles of the columns.
-    rows : iterable of sequences
-        The cells.
-
-    Returns
-    -------
-    str
-        The table, ended by a line end.
-    """
-    rows = list(rows)
-    numeric = [all(isinstance(row[i], int) for row in rows) for i in range(len(header))]
-    return _markdown(header, [[_text(cell, ",") for cell in row] for row in rows], numeric)
-
-
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
-    columns = range(len(header))
-    table = [header, *rows]
-    width = [max(3, *(len(row[i]) for row in table)) for i in columns]
-    rule = ["-" * (width[i] - 1) + (":" if numeric[i] else "-") for i in columns]
-    lines = []
-    for row in [header, rule, *rows]:
-        cells = (row[i].rjust(width[i]) if numeric[i] else row[i].ljust(width[i]) for i in columns)
-        lines.append(f"| {' | '.join(cells)} |\n")
-    return "".join(lines)

@@ -8,14 +8,12 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any
 
-from kgagg.aggregation.fitting import load
-from kgagg.engine.apply import Engine
-from kgagg.evaluating import evaluate
-from kgagg.graph import Graph
-from kgagg.provenance import cpu_model
+from kgagg.engine.engine import Engine
+from kgagg.evaluation.run import evaluate
 from kgagg.report.results import STAGES, TOGETHER
-from kgagg.rules import Confidence, RuleSet
-from kgagg.timing import Stopwatch, peak_memory
+from kgagg.strategies.registry import open_strategy
+from kgagg.util.machine import cpu_model
+from kgagg.util.timing import Stopwatch, peak_memory
 
 
 def time_strategies(
@@ -24,7 +22,7 @@ def time_strategies(
     strategies: Sequence[str],
     *,
     repeats: int = 3,
-    h: Sequence[int],
+    top_h: Sequence[int],
     top_x: int = 200,
     semantics: str = "anyburl",
     threads: int,
@@ -42,10 +40,10 @@ def time_strategies(
         A graph, and rules for it.
     strategies : sequence of str
     repeats : int
-    h, top_x, semantics, threads
-        See `kgagg.evaluating.evaluate`.
+    top_h, top_x, semantics, threads
+        See `kgagg.evaluation.run.evaluate`.
     fitted : mapping of path to float
-        Strategies that were fitted before (see `Fitted.save`), and the seconds that took: what
+        Strategies that were fitted before (see `Strategy.save`), and the seconds that took: what
         takes long is not done again for every turn.
 
     Returns
@@ -59,16 +57,12 @@ def time_strategies(
 
     def once(names: Sequence[str]) -> dict[str, float]:
         watch = Stopwatch()
+        engine = Engine.open(data, rules, semantics, threads=threads, watch=watch)
         with watch.stage("load"):
-            graph = Graph.read(data)
-            vocabularies = (graph.entities, graph.relations)
-            found = RuleSet.read(rules, vocabularies, Confidence.preset(semantics), threads=threads)
-        with watch.stage("index"):
-            engine = Engine(graph, found, semantics)
-        with watch.stage("load"):
-            ready = {one.name: one for one in (load(path, found.digest) for path in fitted)}
+            opened = (open_strategy(path, engine.names) for path in fitted)
+            ready = {one.name: one for one in opened}
         wanted = [ready.get(name, name) for name in names]
-        evaluate(engine, wanted, h=h, top_x=top_x, threads=threads, watch=watch)
+        evaluate(engine, wanted, top_h=top_h, top_x=top_x, threads=threads, watch=watch)
         seconds = {stage: watch.seconds.get(stage, 0.0) for stage in STAGES}
         before = zip(ready, fitted.values(), strict=True)
         seconds["fit"] += sum(taken for name, taken in before if name in names)

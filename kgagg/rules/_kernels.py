@@ -2,7 +2,7 @@
 
 A line is plain if no name in it has one of ``( ) ,`` or a tab, its variables are named in the order
 of the path, and its numbers have no needless digits. All other lines are left to the parser of
-`kgagg.rules.anyburl`, which would read the plain ones in the same way.
+`kgagg.rules.dialects.anyburl`, which would read the plain ones in the same way.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numba import uint64 as U64
 
-from kgagg import _names
-from kgagg._compile import inner_kernels, kernels
-from kgagg._names import find, hash_bytes, intern, word
+from kgagg.graph.interning import find, hash_bytes, intern, word
+from kgagg.jit import inner_kernels, kernels
+from kgagg.rules.shapes import CONSTANT, CYCLIC, DANGLING, GENERAL, ME_ID, NONE_ID, SIDE, ZERO
 
-jit = kernels(__file__, _names.__file__, allocates=False)
+jit = kernels(__file__, allocates=False)
 inner_jit = inner_kernels(allocates=False)
 
 # what became of a line: a rule, nothing yet, nothing to become
@@ -28,9 +28,6 @@ COLUMNS = 12
 _TAB, _LF, _CR, _BLANK, _HASH = 9, 10, 13, 32, 35
 _OPEN, _CLOSE, _COMMA, _DIGIT, _LESS, _EQUAL = 40, 41, 44, 48, 60, 61
 _A, _W, _X, _Y, _Z = 65, 87, 88, 89, 90
-_CYCLIC, _CONSTANT, _DANGLING, _ZERO, _GENERAL = 0, 1, 2, 3, 4
-_SIDE = 1
-_NONE, _ME = -1, -2
 
 # rows of the slices of a line: head relation, both constants, relations of the body
 _HEAD_CONSTANT, _BODY_CONSTANT, _STEPS = 1, 2, 3
@@ -106,7 +103,7 @@ def read_block(
                 continue
             if j in (_HEAD_CONSTANT, _BODY_CONSTANT):
                 if _is_me(buffer, first, last, me):
-                    name = _ME
+                    name = ME_ID
                 elif counts[0] < 0:
                     name = find(entity_blob, entity_offsets, entity_table, buffer, first, last)
                 else:
@@ -135,7 +132,7 @@ def read_block(
                     rows[i, RELATION] = name
                 else:
                     keys[used + j - _STEPS] = 2 * name + slices[j, 2]
-            known &= name != _NONE
+            known &= name != NONE_ID
         if known:
             used += steps
             rows[i, KEYS_END] = used
@@ -174,25 +171,25 @@ def _cut_line(buffer, rows, hashes, i, slices):
         return -1
     slices[0, 0], slices[0, 1] = tab + 1, opened
     slices[_HEAD_CONSTANT, 0] = slices[_BODY_CONSTANT, 0] = -1
-    rows[i, HEAD] = rows[i, BODY] = _NONE
+    rows[i, HEAD] = rows[i, BODY] = NONE_ID
     here = _letter(buffer, opened + 1, comma)
     goal = _letter(buffer, comma + 1, closed)
     rows[i, FLAGS] = 0
     if here == _X and goal == _Y:
-        kind = _CYCLIC
+        kind = CYCLIC
     elif here == _X and goal == 0:
-        kind = _ZERO
+        kind = ZERO
         slices[_HEAD_CONSTANT, 0], slices[_HEAD_CONSTANT, 1] = comma + 1, closed
     elif here == 0 and goal == _Y:
-        kind = _ZERO
-        rows[i, FLAGS] = _SIDE
+        kind = ZERO
+        rows[i, FLAGS] = SIDE
         here = goal
         slices[_HEAD_CONSTANT, 0], slices[_HEAD_CONSTANT, 1] = opened + 1, comma
     else:
         return -1
     rows[i, KIND] = kind
     if position == stop:
-        return -1 if kind == _CYCLIC else 0
+        return -1 if kind == CYCLIC else 0
 
     fresh = _A
     for j in range(_STEPS, SLICES):
@@ -207,14 +204,14 @@ def _cut_line(buffer, rows, hashes, i, slices):
         slices[j, 2] = right == here
         here = left if right == here else right
         if closed + 1 == stop:
-            if kind == _CYCLIC:
+            if kind == CYCLIC:
                 return j - _STEPS + 1 if here == _Y else -1
             if here == 0:
-                rows[i, KIND] = _CONSTANT
+                rows[i, KIND] = CONSTANT
                 slices[_BODY_CONSTANT, 0] = opened + 1 if slices[j, 2] else comma + 1
                 slices[_BODY_CONSTANT, 1] = comma if slices[j, 2] else closed
             elif here == fresh:
-                rows[i, KIND] = _DANGLING
+                rows[i, KIND] = DANGLING
             else:
                 return -1
             return j - _STEPS + 1
@@ -311,7 +308,7 @@ def intern_bodies(rows, keys, blob, offsets, table, count, general, bodies):
     how many bodies there are.
     """
     for i in range(len(rows)):
-        if rows[i, STATUS] == RULE and (rows[i, KIND] == _GENERAL) == general:
+        if rows[i, STATUS] == RULE and (rows[i, KIND] == GENERAL) == general:
             bodies[i] = intern(
                 blob, offsets, table, count, keys, 4 * rows[i, KEYS], 4 * rows[i, KEYS_END]
             )
@@ -368,13 +365,6 @@ def first_of_each(kind, flags, relation, head_constant, body_constant, body, tab
         first[i] = table[slot] < 0
         if first[i]:
             table[slot] = i
-
-
-@jit
-def translate(blob, offsets, other_blob, other_offsets, other_table, result):
-    """Find each name of one vocabulary in another: its identifier there, or -1."""
-    for i in range(len(offsets) - 1):
-        result[i] = find(other_blob, other_offsets, other_table, blob, offsets[i], offsets[i + 1])
 
 
 @jit

@@ -153,6 +153,16 @@ class Confidence:
         return cls(plain["unseen"], weights, thresholds, plain["pca"])
 
 
+def weight_of(confidence: np.ndarray) -> np.ndarray:
+    """Return ``-log(1 - confidence)``, infinite for a confidence of 1: float64[n].
+
+    It is what a rule adds to noisy-or on a logarithmic scale: with the sum s of the weights of all
+    rules that predict a candidate, ``1 - prod(1 - conf)`` is ``1 - exp(-s)``.
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log1p(-confidence))
+
+
 def types_of(kind: np.ndarray, head_constant: np.ndarray) -> np.ndarray:
     """Return the position in `TYPES` of each rule: uint8[n]."""
     table = np.arange(len(TYPES), dtype=np.uint8)

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgagg.errors import InputError
-from kgagg.files import replacing
-from kgagg.rules import anyburl
+from kgagg.graph.vocabulary import Vocabulary
 from kgagg.rules.confidence import TYPES, Confidence
+from kgagg.rules.dialects import anyburl
 from kgagg.rules.reading import Reader
 from kgagg.rules.ruleset import RuleSet
 from kgagg.rules.shapes import BARE
-from kgagg.vocabulary import Vocabulary
+from kgagg.util.files import replacing
 
 _CHUNK = 1 << 16
 

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from kgagg.errors import InputError
-from kgagg.files import line_blocks
+from kgagg.graph.vocabulary import Interner, Vocabulary
 from kgagg.rules import _kernels as k
-from kgagg.rules import amie, anyburl
 from kgagg.rules.confidence import Confidence, types_of
+from kgagg.rules.dialects import amie, anyburl
 from kgagg.rules.shapes import BARE, GENERAL, ME, ME_ID, NONE_ID, STYLE, Rule, Unusable
-from kgagg.vocabulary import Interner, Vocabulary
+from kgagg.util.files import line_blocks
 
 _BLOCK = 1 << 20
 _ME = np.frombuffer(ME.encode(), np.uint8).copy()

@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from kgagg.arrays import is_arrays, open_arrays, save_arrays
 from kgagg.errors import InputError
-from kgagg.rules import _kernels, anyburl
+from kgagg.graph.vocabulary import Vocabulary, free_table
+from kgagg.rules import _kernels
 from kgagg.rules.confidence import TYPES, Confidence, types_of
+from kgagg.rules.dialects import anyburl
 from kgagg.rules.reading import Problem, Reader, Report
 from kgagg.rules.shapes import GENERAL, ME, ME_ID, SIDE, XX, Rule
-from kgagg.vocabulary import Vocabulary, free_table
+from kgagg.util.arrays import is_arrays, open_arrays, save_arrays
+from kgagg.util.machine import processors
 
 # what each column holds as long as the numbers are small
 COLUMNS: dict[str, type] = {
@@ -153,7 +155,7 @@ class RuleSet:
         files = [Path(path) for path in paths]
         if not 0 < len(files) <= 256:
             raise InputError(f"{len(files)} rule files, expected 1 to 256")
-        threads = threads or os.cpu_count() or 1
+        threads = threads or processors()
         for path in files:
             form = _form(path)
             if form != "text" and len(files) > 1:
@@ -405,10 +407,10 @@ class RuleSet:
 
     def translated(self, entities: Vocabulary, relations: Vocabulary) -> RuleSet:
         """Return the rules with the identifiers of other vocabularies."""
-        if _same(self.entities, entities) and _same(self.relations, relations):
+        if self.entities.same_as(entities) and self.relations.same_as(relations):
             return self
-        known_relation = _translation(self.relations, relations)
-        known_entity = _translation(self.entities, entities)
+        known_relation = self.relations.numbers_in(relations)
+        known_entity = self.entities.numbers_in(entities)
         sizes = np.diff(self.body_ptr)
         is_general = np.repeat(np.arange(len(sizes)) >= self._first_general, sizes)
         keys = _with_relations(self.body_keys, is_general, lambda x: known_relation[x])
@@ -503,14 +505,3 @@ def _with_relations(
     triples[::3] = change(triples[::3])
     result[is_general] = triples
     return result
-
-
-def _translation(names: Vocabulary, others: Vocabulary) -> np.ndarray:
-    """Return the identifier of each name in another vocabulary, -1 for none: int32[names]."""
-    result = np.empty(len(names), np.int32)
-    _kernels.translate(names.blob, names.offsets, others.blob, others.offsets, others.table, result)
-    return result
-
-
-def _same(names: Vocabulary, others: Vocabulary) -> bool:
-    return np.array_equal(names.offsets, others.offsets) and np.array_equal(names.blob, others.blob)

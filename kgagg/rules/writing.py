@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kgagg.errors import InputError, nearest
-from kgagg.files import writing
-from kgagg.rules import amie, anyburl
+from kgagg.rules.dialects import amie, anyburl
 from kgagg.rules.ruleset import RuleSet
 from kgagg.rules.shapes import GENERAL, ME, SIDE, STYLE, XX, ZERO, Rule
+from kgagg.util.files import writing
 
 DIALECTS = ("as-read", "anyburl", "pyclause", "amie")
 BINARY, PARQUET = ".kgagg", ".parquet"

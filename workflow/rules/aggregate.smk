@@ -1,212 +1,82 @@
 # From firings to ranks: one job for each strategy, so that one alone can be made again. What is
-# tuned is tuned on valid, from files that have nothing of test behind them.
+# fitted is fitted on train and valid, from files that have nothing of test behind them.
 
 
 rule aggregate:
     input:
-        pairs(
-            *(
-                f"<results>/ranks/{{dataset}}/{{rules}}/test/{label}.parquet"
-                for label in LABELS
-            )
-        ),
+        experiment.pairs(*experiment.each(files.RANKS)),
     localrule: True
-
-
-rule tune:
-    input:
-        pairs(
-            *(
-                f"<results>/models/{{dataset}}/{{rules}}/{name}"
-                for name in MODELS.values()
-            )
-        ),
-    localrule: True
-
-
-rule rank_plain:
-    input:
-        firings="<results>/firings/{dataset}/{rules}/test.parquet",
-        kernels=KERNELS,
-    output:
-        "<results>/ranks/{dataset}/{rules}/test/{label}.parquet",
-    log:
-        "<logs>/aggregate/{dataset}/{rules}/{label}.log",
-    benchmark:
-        "<benchmarks>/aggregate/{dataset}/{rules}/{label}.tsv"
-    wildcard_constraints:
-        label=label_of("plain"),
-    conda:
-        "../../envs/kgagg.yaml"
-    resources:
-        **needs("aggregate"),
-    params:
-        strategy=lambda wildcards: LABELS[wildcards.label],
-        code=code_digest("kgagg.commands.aggregate"),
-    shell:
-        r"""
-        kgagg aggregate {input.firings:q} \
-            --strategies {params.strategy:q} \
-            --threads {threads} \
-            --ranks {output:q} &>{log:q}
-        """
-
-
-rule tune_h:
-    input:
-        firings="<results>/firings/{dataset}/{rules}/valid.parquet",
-        kernels=KERNELS,
-    output:
-        "<results>/models/{dataset}/{rules}/{label}.json",
-    log:
-        "<logs>/tune/{dataset}/{rules}/{label}.log",
-    benchmark:
-        "<benchmarks>/tune/{dataset}/{rules}/{label}.tsv"
-    wildcard_constraints:
-        label=label_of("tuned"),
-    conda:
-        "../../envs/kgagg.yaml"
-    resources:
-        **needs("aggregate"),
-    params:
-        top_h=top_h,
-        code=code_digest("kgagg.commands.tune"),
-    shell:
-        r"""
-        kgagg tune {input.firings:q} \
-            --top-h {params.top_h} \
-            --threads {threads} \
-            --out {output:q} &>{log:q}
-        """
-
-
-rule rank_tuned:
-    input:
-        firings="<results>/firings/{dataset}/{rules}/test.parquet",
-        model="<results>/models/{dataset}/{rules}/{label}.json",
-        kernels=KERNELS,
-    output:
-        "<results>/ranks/{dataset}/{rules}/test/{label}.parquet",
-    log:
-        "<logs>/aggregate/{dataset}/{rules}/{label}.log",
-    benchmark:
-        "<benchmarks>/aggregate/{dataset}/{rules}/{label}.tsv"
-    wildcard_constraints:
-        label=label_of("tuned"),
-    conda:
-        "../../envs/kgagg.yaml"
-    resources:
-        **needs("aggregate"),
-    params:
-        code=code_digest("kgagg.commands.aggregate"),
-    shell:
-        r"""
-        kgagg aggregate {input.firings:q} \
-            --tuned {input.model:q} \
-            --threads {threads} \
-            --ranks {output:q} &>{log:q}
-        """
 
 
 rule fit:
     input:
-        data=splits("valid"),
-        rules="<results>/rules/{dataset}/{rules}.kgagg",
-        kernels=KERNELS,
+        experiment.pairs(*experiment.each(files.MODEL, experiment.fitted)),
+    localrule: True
+
+
+rule fit_strategy:
+    input:
+        data=experiment.data("valid"),
+        rules=files.RULE_SET,
+        kernels=kernels,
     output:
-        model="<results>/models/{dataset}/{rules}/{label}.kgagg",
-        record="<results>/times/{dataset}/{rules}/{label}.json",
+        model=files.MODEL,
+        record=files.FIT_RECORD,
     log:
         "<logs>/fit/{dataset}/{rules}/{label}.log",
     benchmark:
         "<benchmarks>/fit/{dataset}/{rules}/{label}.tsv"
     wildcard_constraints:
-        label=label_of("fitted"),
+        label=experiment.constraint(experiment.fitted),
     conda:
         "../../envs/kgagg.yaml"
     threads: config["threads"]["apply"]
     resources:
-        **needs("fit"),
+        **experiment.resources("fit"),
     params:
         folder=folder_of,
+        strategy=lambda wildcards: experiment.strategies[wildcards.label].name,
         semantics=config["semantics"],
         top_x=config["top_x"],
-        code=code_digest("kgagg.commands.fit"),
+        top_h=experiment.top_h,
+        code=experiment.code("fit"),
     shell:
         r"""
         NUMBA_NUM_THREADS={threads} \
             kgagg fit {params.folder:q} {input.rules:q} \
-            --strategy {wildcards.label} \
+            --strategy {params.strategy:q} \
             --semantics {params.semantics} \
             --top-x {params.top_x} \
+            --top-h {params.top_h} \
             --threads {threads} \
             --json {output.record:q} \
             --out {output.model:q} &>{log:q}
         """
 
 
-rule rank_fitted:
+rule rank:
     input:
-        firings="<results>/firings/{dataset}/{rules}/test.parquet",
-        model="<results>/models/{dataset}/{rules}/{label}.kgagg",
-        kernels=KERNELS,
+        firings=files.FIRINGS.replace("{split}", "test"),
+        model=experiment.model,
+        kernels=kernels,
     output:
-        "<results>/ranks/{dataset}/{rules}/test/{label}.parquet",
+        files.RANKS,
     log:
         "<logs>/aggregate/{dataset}/{rules}/{label}.log",
     benchmark:
         "<benchmarks>/aggregate/{dataset}/{rules}/{label}.tsv"
-    wildcard_constraints:
-        label=label_of("fitted"),
     conda:
         "../../envs/kgagg.yaml"
     resources:
-        **needs("aggregate"),
+        **experiment.resources("aggregate"),
     params:
-        code=code_digest("kgagg.commands.aggregate"),
+        strategy=lambda wildcards, input: input.model
+        or experiment.strategies[wildcards.label].name,
+        code=experiment.code("aggregate"),
     shell:
         r"""
         kgagg aggregate {input.firings:q} \
-            --fitted {input.model:q} \
-            --threads {threads} \
-            --ranks {output:q} &>{log:q}
-        """
-
-
-# Strategies that tune within one call, without a file in between.
-rule rank_whole:
-    input:
-        data=splits("test"),
-        rules="<results>/rules/{dataset}/{rules}.kgagg",
-        kernels=KERNELS,
-    output:
-        "<results>/ranks/{dataset}/{rules}/test/{label}.parquet",
-    log:
-        "<logs>/aggregate/{dataset}/{rules}/{label}.log",
-    benchmark:
-        "<benchmarks>/aggregate/{dataset}/{rules}/{label}.tsv"
-    wildcard_constraints:
-        label=label_of("whole"),
-    conda:
-        "../../envs/kgagg.yaml"
-    threads: config["threads"]["apply"]
-    resources:
-        **needs("apply"),
-    params:
-        folder=folder_of,
-        strategy=lambda wildcards: LABELS[wildcards.label],
-        semantics=config["semantics"],
-        top_x=config["top_x"],
-        top_h=top_h,
-        code=code_digest("kgagg.commands.evaluate"),
-    shell:
-        r"""
-        NUMBA_NUM_THREADS={threads} \
-            kgagg evaluate {params.folder:q} {input.rules:q} \
             --strategies {params.strategy:q} \
-            --semantics {params.semantics} \
-            --top-x {params.top_x} \
-            --top-h {params.top_h} \
             --threads {threads} \
             --ranks {output:q} &>{log:q}
         """
@@ -215,10 +85,10 @@ rule rank_whole:
 # Noisy-or for every h, on both splits: the curve of MRR against h.
 rule rank_curve:
     input:
-        firings="<results>/firings/{dataset}/{rules}/{split}.parquet",
-        kernels=KERNELS,
+        firings=files.FIRINGS,
+        kernels=kernels,
     output:
-        "<results>/ranks/{dataset}/{rules}/curve/{split}.parquet",
+        files.CURVE,
     log:
         "<logs>/curve/{dataset}/{rules}/{split}.log",
     benchmark:
@@ -226,10 +96,10 @@ rule rank_curve:
     conda:
         "../../envs/kgagg.yaml"
     resources:
-        **needs("aggregate"),
+        **experiment.resources("aggregate"),
     params:
-        strategies=curve_strategies,
-        code=code_digest("kgagg.commands.aggregate"),
+        strategies=experiment.curve,
+        code=experiment.code("aggregate"),
     shell:
         r"""
         kgagg aggregate {input.firings:q} \

@@ -4,12 +4,7 @@
 
 rule apply:
     input:
-        pairs(
-            *(
-                f"<results>/firings/{{dataset}}/{{rules}}/{split}.parquet"
-                for split in SPLITS
-            )
-        ),
+        experiment.pairs(files.FIRINGS, split=experiment.splits),
     localrule: True
 
 
@@ -25,18 +20,18 @@ rule kernels:
         "../../envs/kgagg.yaml"
     threads: 2
     resources:
-        **needs("kernels"),
+        **experiment.resources("kernels"),
     params:
-        code=code_digest(*(f"kgagg.commands.{verb}" for verb in STAGES)),
+        code=experiment.code("mine.native", "rules", "apply", "aggregate", "fit"),
     shell:
         "kgagg compile --threads {threads} &>{log:q}"
 
 
 rule apply_part:
     input:
-        data=lambda wildcards: splits(wildcards.split),
-        rules="<results>/rules/{dataset}/{rules}.kgagg",
-        kernels=KERNELS,
+        data=lambda wildcards: experiment.data(wildcards.split),
+        rules=files.RULE_SET,
+        kernels=kernels,
     output:
         temp("<results>/firings/{dataset}/{rules}/{split}/{scatteritem}.parquet"),
     log:
@@ -47,14 +42,14 @@ rule apply_part:
         "../../envs/kgagg.yaml"
     threads: config["threads"]["apply"]
     resources:
-        **needs("apply"),
+        **experiment.resources("apply"),
     params:
         folder=folder_of,
         part=lambda wildcards: wildcards.scatteritem.replace("-of-", "/"),
         semantics=config["semantics"],
         top_x=config["top_x"],
-        best=best_rules,
-        code=code_digest("kgagg.commands.apply"),
+        best=experiment.best_rules,
+        code=experiment.code("apply"),
     shell:
         r"""
         NUMBA_NUM_THREADS={threads} \
@@ -75,7 +70,7 @@ rule gather:
             "<results>/firings/{{dataset}}/{{rules}}/{{split}}/{scatteritem}.parquet"
         ),
     output:
-        "<results>/firings/{dataset}/{rules}/{split}.parquet",
+        files.FIRINGS,
     log:
         "<logs>/gather/{dataset}/{rules}/{split}.log",
     benchmark:
@@ -83,8 +78,8 @@ rule gather:
     conda:
         "../../envs/kgagg.yaml"
     resources:
-        **needs("gather"),
+        **experiment.resources("gather"),
     params:
-        code=code_digest("kgagg.commands.gather"),
+        code=experiment.code("gather"),
     shell:
         "kgagg gather {input:q} --out {output:q} &>{log:q}"

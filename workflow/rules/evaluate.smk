@@ -3,19 +3,12 @@
 
 rule result:
     input:
-        ranks=expand(
-            "<results>/ranks/{{dataset}}/{{rules}}/test/{label}.parquet", label=LABELS
-        ),
-        curve=expand(
-            "<results>/ranks/{{dataset}}/{{rules}}/curve/{split}.parquet", split=SPLITS
-        ),
-        model=expand("<results>/models/{{dataset}}/{{rules}}/{label}.json", label=TUNED),
-        fitted=expand(
-            "<results>/models/{{dataset}}/{{rules}}/{label}.kgagg", label=FITTED
-        ),
-        rules="<results>/rules/{dataset}/{rules}.kgagg",
+        ranks=experiment.each(files.RANKS),
+        curve=[files.CURVE.replace("{split}", split) for split in experiment.splits],
+        fitted=experiment.each(files.MODEL, experiment.fitted),
+        rules=files.RULE_SET,
     output:
-        "<results>/results/{dataset}/{rules}.json",
+        files.RESULT,
     log:
         "<logs>/result/{dataset}/{rules}.log",
     benchmark:
@@ -23,18 +16,17 @@ rule result:
     conda:
         "../../envs/kgagg.yaml"
     resources:
-        **needs("result"),
+        **experiment.resources("result"),
     params:
-        about=about,
-        tuned=lambda wildcards, input: ["--tuned", input.model] if TUNED else [],
+        about=experiment.about,
         resamples=config["resamples"],
-        code=code_digest("kgagg.report.results"),
+        code=experiment.code("report.result"),
     shell:
         r"""
         kgagg report result {input.ranks:q} \
             --curve {input.curve:q} \
             --rule-set {input.rules:q} \
-            {params.about:q} {params.tuned:q} \
+            {params.about:q} \
             --fitted {input.fitted:q} \
             --resamples {params.resamples} \
             --out {output:q} &>{log:q}
@@ -43,17 +35,13 @@ rule result:
 
 rule time:
     input:
-        data=splits("test"),
-        rules="<results>/rules/{dataset}/{rules}.kgagg",
-        fitted=expand(
-            "<results>/models/{{dataset}}/{{rules}}/{label}.kgagg", label=FITTED
-        ),
-        records=expand(
-            "<results>/times/{{dataset}}/{{rules}}/{label}.json", label=FITTED
-        ),
-        kernels=KERNELS,
+        data=experiment.data("test"),
+        rules=files.RULE_SET,
+        fitted=experiment.each(files.MODEL, experiment.fitted),
+        records=experiment.each(files.FIT_RECORD, experiment.fitted),
+        kernels=kernels,
     output:
-        "<results>/times/{dataset}/{rules}.json",
+        files.TIMES,
     log:
         "<logs>/time/{dataset}/{rules}.log",
     benchmark:
@@ -62,7 +50,7 @@ rule time:
         "../../envs/kgagg.yaml"
     threads: config["threads"]["time"]
     resources:
-        **needs("time"),
+        **experiment.resources("time"),
     params:
         folder=folder_of,
         strategies=",".join(config["strategies"]),
@@ -73,9 +61,9 @@ rule time:
         ],
         semantics=config["semantics"],
         top_x=config["top_x"],
-        top_h=top_h,
+        top_h=experiment.top_h,
         repeats=config["repeats"],
-        code=code_digest("kgagg.report.times"),
+        code=experiment.code("time"),
     shell:
         r"""
         NUMBA_NUM_THREADS={threads} \

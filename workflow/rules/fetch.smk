@@ -4,15 +4,13 @@
 
 rule fetch:
     input:
-        expand(splits("test"), dataset=DATASETS),
-        [f"<results>/jars/{jar}.jar" for jar in JARS],
-        [pinned_file(rules, dataset) for rules, dataset in PINNED],
+        experiment.fetched,
     localrule: True
 
 
 rule dataset:
     output:
-        expand("<results>/data/{{dataset}}/{part}.txt", part=["train", "valid", "test"]),
+        experiment.data("test"),
     log:
         "<logs>/fetch/{dataset}.log",
     localrule: True
@@ -20,7 +18,7 @@ rule dataset:
         "../../envs/kgagg.yaml"
     params:
         folder=lambda wildcards, output: os.path.dirname(os.path.dirname(output[0])),
-        network=NETWORK,
+        network=experiment.network,
         content=lambda wildcards: find(wildcards.dataset).key,
     shell:
         r"""
@@ -40,7 +38,7 @@ rule jar:
         "../../envs/kgagg.yaml"
     params:
         folder=lambda wildcards, output: os.path.dirname(output[0]),
-        network=NETWORK,
+        network=experiment.network,
     shell:
         r"""
         kgagg fetch {wildcards.jar:q} \
@@ -60,9 +58,9 @@ rule pinned:
     conda:
         "../../envs/kgagg.yaml"
     params:
-        source=lambda wildcards: source(wildcards).file,
-        digest=lambda wildcards: source(wildcards).digest,
-        network=NETWORK,
+        source=lambda wildcards: experiment.source(wildcards).file,
+        digest=lambda wildcards: experiment.source(wildcards).digest,
+        network=experiment.network,
     shell:
         r"""
         kgagg fetch {params.source:q} \
@@ -91,7 +89,7 @@ rule before_test:
 
 rule statistics:
     input:
-        [expand(splits("test"), dataset=dataset) for dataset in DATASETS],
+        experiment.all_data,
     output:
         table=report(
             "<results>/statistics.md",
@@ -109,10 +107,10 @@ rule statistics:
     conda:
         "../../envs/kgagg.yaml"
     resources:
-        **needs("statistics"),
+        **experiment.resources("statistics"),
     params:
         folders=lambda wildcards, input: [os.path.dirname(file) for file in input[::3]],
-        code=code_digest("kgagg.commands.stats"),
+        code=experiment.code("stats"),
     shell:
         r"""
         kgagg stats {params.folders:q} \

@@ -3,18 +3,20 @@
 
 rule mine:
     input:
-        pairs("<results>/rules/{dataset}/{rules}.kgagg"),
+        experiment.pairs(files.RULE_SET),
     localrule: True
 
 
 rule mine_rules:
     input:
-        data=splits("valid"),
-        jar=jar_of,
-        kernels=lambda wildcards: KERNELS if source(wildcards).miner == "native" else [],
+        data=experiment.data("valid"),
+        jar=experiment.jar,
+        kernels=lambda wildcards: (
+            kernels if experiment.source(wildcards).miner == "native" else []
+        ),
     output:
-        rules="<results>/rules/{dataset}/{rules}.rules.zst",
-        record="<results>/rules/{dataset}/{rules}.rules.zst.json",
+        rules=files.MINED,
+        record=f"{files.MINED}.json",
     log:
         "<logs>/mine/{dataset}/{rules}.log",
     benchmark:
@@ -23,12 +25,14 @@ rule mine_rules:
         "../../envs/kgagg.yaml"
     threads: config["threads"]["mine"]
     resources:
-        **needs("mine"),
+        **experiment.resources("mine"),
     params:
-        miner=lambda wildcards: source(wildcards).miner,
+        miner=lambda wildcards: experiment.source(wildcards).miner,
         folder=folder_of,
-        options=mining_options,
-        code=lambda wildcards: code_digest(f"kgagg.mining.{source(wildcards).miner}"),
+        options=experiment.mining_options,
+        code=lambda wildcards: experiment.code(
+            f"mine.{experiment.source(wildcards).miner}"
+        ),
     shell:
         r"""
         NUMBA_NUM_THREADS={threads} \
@@ -41,11 +45,11 @@ rule mine_rules:
 
 rule rule_set:
     input:
-        data=splits("valid"),
-        rules=rule_file,
-        kernels=KERNELS,
+        data=experiment.data("valid"),
+        rules=experiment.rule_file,
+        kernels=kernels,
     output:
-        rules="<results>/rules/{dataset}/{rules}.kgagg",
+        rules=files.RULE_SET,
         counts="<results>/rules/{dataset}/{rules}.counts.json",
     log:
         "<logs>/rules/{dataset}/{rules}.log",
@@ -55,11 +59,11 @@ rule rule_set:
         "../../envs/kgagg.yaml"
     threads: config["threads"]["apply"]
     resources:
-        **needs("rules"),
+        **experiment.resources("rules"),
     params:
         folder=folder_of,
         semantics=config["semantics"],
-        code=code_digest("kgagg.commands.rules"),
+        code=experiment.code("rules"),
     shell:
         r"""
         NUMBA_NUM_THREADS={threads} \

@@ -3,7 +3,7 @@
 
 rule tables:
     input:
-        expand("<results>/tables/{table}.{form}", table=TABLES, form=FORMS),
+        experiment.tables,
     localrule: True
 
 
@@ -16,11 +16,11 @@ rule report:
 
 rule write_tables:
     input:
-        **RUN,
+        **experiment.run,
     output:
-        expand("<results>/tables/{table}.{form}", table=TABLES, form=FORMS[1:]),
+        [path for path in experiment.tables if not path.endswith(".md")],
         readable=report(
-            expand("<results>/tables/{table}.{form}", table=TABLES, form=FORMS[:1]),
+            [path for path in experiment.tables if path.endswith(".md")],
             category="Tables",
             caption="../report/tables.rst",
         ),
@@ -31,10 +31,10 @@ rule write_tables:
     conda:
         "../../envs/kgagg.yaml"
     resources:
-        **needs("tables"),
+        **experiment.resources("tables"),
     params:
         folder=lambda wildcards, output: os.path.dirname(output[0]),
-        code=code_digest("kgagg.report.contents", "kgagg.report.results"),
+        code=experiment.code("report.tables"),
     shell:
         r"""
         kgagg report tables {input.results:q} \
@@ -47,12 +47,12 @@ rule write_tables:
 
 rule plots:
     input:
-        results=RUN["results"],
-        times=RUN["times"],
+        results=experiment.run["results"],
+        times=experiment.run["times"],
     output:
-        expand("<results>/plots/{plot}.png", plot=PLOTS),
+        experiment.plots("png"),
         pictures=report(
-            expand("<results>/plots/{plot}.svg", plot=PLOTS),
+            experiment.plots("svg"),
             category="Pictures",
             caption="../report/plots.rst",
         ),
@@ -63,10 +63,10 @@ rule plots:
     conda:
         "../../envs/kgagg.yaml"
     resources:
-        **needs("plots"),
+        **experiment.resources("plots"),
     params:
         folder=lambda wildcards, output: os.path.dirname(output[0]),
-        code=code_digest("kgagg.report.plots"),
+        code=experiment.code("report.plots"),
     shell:
         r"""
         kgagg report plots {input.results:q} \
@@ -91,9 +91,9 @@ rule settings:
 
 rule manifest:
     input:
-        files=recorded(),
+        files=experiment.recorded,
         config="<results>/config.json",
-        lock=LOCK,
+        lock=experiment.lock,
     output:
         manifest="<results>/manifest.json",
         crate="<results>/ro-crate-metadata.json",
@@ -105,12 +105,12 @@ rule manifest:
     conda:
         "../../envs/kgagg.yaml"
     resources:
-        **needs("manifest"),
+        **experiment.resources("manifest"),
     params:
         root=lambda wildcards, output: os.path.dirname(output.manifest),
         snakefile=workflow.main_snakefile,
-        jars=[word for jar in JARS for word in ("--jar", jar)],
-        code=code_digest("kgagg.report.manifest"),
+        jars=[word for jar in experiment.jars for word in ("--jar", jar)],
+        code=experiment.code("report.manifest"),
     shell:
         r"""
         kgagg report manifest {input.files:q} \
@@ -124,8 +124,8 @@ rule manifest:
 
 rule page:
     input:
-        **RUN,
-        plots=expand("<results>/plots/{plot}.svg", plot=PLOTS),
+        **experiment.run,
+        plots=experiment.plots("svg"),
         manifest="<results>/manifest.json",
     output:
         "<results>/report/index.html",
@@ -136,11 +136,11 @@ rule page:
     conda:
         "../../envs/kgagg.yaml"
     resources:
-        **needs("page"),
+        **experiment.resources("page"),
     params:
         plots=lambda wildcards, input: os.path.dirname(input.plots[0]),
-        template=digest_of(TEMPLATE, "sha256"),
-        code=code_digest("kgagg.report.page", "kgagg.report.contents"),
+        template=digest_of(experiment.template, "sha256"),
+        code=experiment.code("report.page"),
     shell:
         r"""
         kgagg report page {input.results:q} \
@@ -157,16 +157,16 @@ rule page:
 # input, so that it is not written anew from the very files that it is to check.
 rule verify:
     input:
-        **RUN,
-        lock=LOCK,
-        manifest=[] if MANIFEST.exists() else "<results>/manifest.json",
+        **experiment.run,
+        lock=experiment.lock,
+        manifest=[] if experiment.manifest.exists() else "<results>/manifest.json",
     log:
         "<logs>/verify.log",
     localrule: True
     conda:
         "../../envs/kgagg.yaml"
     params:
-        manifest=MANIFEST,
+        manifest=experiment.manifest,
     shell:
         r"""
         kgagg report verify {input.results:q} \

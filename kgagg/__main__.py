@@ -1,0 +1,7 @@
+"""`python -m kgagg` is `kgagg`."""
+
+import sys
+
+from kgagg.cli import main
+
+sys.exit(main())

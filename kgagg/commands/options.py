@@ -1,0 +1,222 @@
+"""What the verbs have in common."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgagg.commands.parser import Parser
+from kgagg.errors import InputError
+from kgagg.util.files import writing
+from kgagg.util.machine import parse_size
+
+if TYPE_CHECKING:
+    from kgagg.engine.engine import Engine
+
+
+def count(text: str) -> int:
+    """Read a whole number that is not negative."""
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text}: expected at least 0")
+    return number
+
+
+def positive(text: str) -> int:
+    """Read a whole number that is not less than one."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected at least 1")
+    return number
+
+
+def memory(text: str) -> int:
+    """Read a size of memory."""
+    try:
+        return parse_size(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def picture(text: str) -> Path:
+    """Read the name of a picture."""
+    path = Path(text)
+    if path.suffix not in (".svg", ".png"):
+        raise argparse.ArgumentTypeError(f"{text}: expected a name that ends in .svg or .png")
+    return path
+
+
+def running(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that say how to apply rules (see `Engine.apply`)."""
+    return {name: getattr(args, name) for name in ("top_x", "threads", "memory", "quiet")}
+
+
+def add_inputs(parser: Parser) -> None:
+    """Add the graph and the rules."""
+    parser.add_argument("data", metavar="DATA", help="a folder or a registered dataset")
+    parser.add_argument(
+        "rules",
+        nargs="+",
+        metavar="RULES",
+        help="rule files of AnyBURL, PyClause or AMIE 3, plain or compressed (several are merged), "
+        "or a binary rule set",
+    )
+
+
+def add_strategy(parser: Parser) -> None:
+    """Add the strategy."""
+    parser.add_argument(
+        "--strategy",
+        default="noisy-or-top-5",
+        metavar="NAME",
+        help="as of `kgagg evaluate`; a file of `kgagg fit` is not fitted again "
+        "(default: %(default)s)",
+    )
+
+
+def add_top_x(parser: Parser) -> None:
+    """Add how many candidates a query has."""
+    parser.add_argument(
+        "--top-x",
+        type=count,
+        default=200,
+        metavar="N",
+        help="candidates of a query: those up to the rule that reaches N; 0: all (default: 200)",
+    )
+
+
+def add_top_h(parser: Parser) -> None:
+    """Add what noisy-or-top-h* chooses from."""
+    parser.add_argument(
+        "--top-h",
+        type=_numbers,
+        default=(1, 4, 5, 6, 7, 8, 9, 10),
+        metavar="H,H,...",
+        help="what noisy-or-top-h* chooses from; 1: max+, all: all rules (default: 1,4,5,...,10)",
+    )
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(0 if item == "all" else count(item) for item in text.split(","))
+
+
+def add_meaning(parser: Parser) -> None:
+    """Add how rules are read and what they predict, and the memory for it."""
+    parser.add_argument(
+        "--semantics",
+        default="anyburl",
+        metavar="NAME",
+        help="anyburl (default) or pyclause: what a rule predicts, its weight, thresholds",
+    )
+    parser.add_argument("--pca", action="store_true", help="rank rules by AMIE's PCA confidence")
+    parser.add_argument("--strict", action="store_true", help="stop at the first unusable rule")
+    parser.add_argument(
+        "--memory", type=memory, metavar="SIZE", help="such as 8G; default: 60 %% of what is free"
+    )
+
+
+def open_engine(args: argparse.Namespace) -> Engine:
+    """Read the graph and the rules, and index them; tell what cannot be used."""
+    from kgagg.engine.ahead import compile_ahead
+    from kgagg.engine.engine import Engine
+    from kgagg.rules.summary import summary
+
+    compile_ahead(args.threads)
+    engine = Engine.open(
+        args.data,
+        args.rules,
+        args.semantics,
+        pca=args.pca,
+        strict=args.strict,
+        threads=args.threads,
+        watch=args.watch,
+    )
+    report = engine.rules.report
+    if args.verbose:
+        print(summary(engine.rules), end="", file=sys.stderr)
+    elif report.unusable and not args.quiet:
+        lines = sum(problem.count for problem in report.unusable.values())
+        print(f"{lines:,} lines hold rules that cannot be used (-v says why)", file=sys.stderr)
+    return engine
+
+
+def add_common(parser: Parser) -> None:
+    """Add what every verb has, but for ``--json`` where it has a result of its own to write."""
+    common = parser.add_argument_group("options of every verb")
+    own = "json" in parser.options()
+    parser.set_defaults(recorded=not own)
+    if not own:
+        common.add_argument(
+            "--json", type=Path, metavar="FILE", help="write what was done, seconds and memory here"
+        )
+    common.add_argument(
+        "--threads",
+        type=positive,
+        metavar="N",
+        help="at most N work (default: one for each processor); changes nothing but what AnyBURL "
+        "mines",
+    )
+    common.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    common.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="say what became of the rules, the seconds of each stage, and the memory",
+    )
+
+
+def passed_on(args: argparse.Namespace) -> list[str]:
+    """Return the options of every verb, to call another verb with them."""
+    words = [f"--{name}" for name in ("quiet", "verbose") if getattr(args, name)]
+    return words + (["--threads", str(args.threads)] if args.threads else [])
+
+
+def seconds(args: argparse.Namespace) -> dict[str, float]:
+    """Return how long each stage of the run took, and all of it so far."""
+    stages = {name: round(value, 3) for name, value in args.watch.seconds.items()}
+    return stages | {"total": round(args.watch.total(), 3)}
+
+
+def tell(args: argparse.Namespace, facts: Mapping[str, Any]) -> None:
+    """Say how long a run took, and write its record, as far as that is asked for.
+
+    Parameters
+    ----------
+    args : Namespace
+        Has ``watch``, there from the start, and the arguments of the call.
+    facts : mapping
+        What a record says besides, as what JSON can hold.
+    """
+    from kgagg import __version__
+    from kgagg.util.timing import peak_memory
+
+    if args.verbose:
+        spans = ", ".join(f"{name} {value:.1f} s" for name, value in seconds(args).items())
+        print(f"{spans}; {peak_memory():,.0f} MB", file=sys.stderr)
+    if args.recorded and args.json:
+        record = {
+            **facts,
+            "seconds": seconds(args),
+            "peak_rss_mb": round(peak_memory(), 1),
+            "settings": {name: value for name, value in vars(args).items() if name not in _UNTOLD},
+            "version": __version__,
+        }
+        write_json(args.json, record)
+
+
+# how a verb is found, and how it tells what it does, is nothing that it does
+_UNTOLD = (
+    *("verb", "run", "call", "parser", "mine", "make", "watch", "recorded"),
+    *("json", "quiet", "verbose"),
+)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write `content` as JSON for people and programs, paths as text."""
+    with writing(path) as file:
+        json.dump(content, file, indent=2, ensure_ascii=False, default=str)
+        file.write("\n")

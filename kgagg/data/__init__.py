@@ -1,0 +1,1 @@
+"""Where data come from: the registry, downloads that are verified, archives, labels."""

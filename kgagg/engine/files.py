@@ -1,0 +1,239 @@
+"""Firings as a Parquet file: a row for each query and candidate.
+
+The columns are ``query`` (a number), ``candidate``, ``count``, ``strength``, ``level`` and
+``rules`` (see `kgagg.engine.firings.Firings`). A row group holds `GROUP` queries, so a file is
+written and read in little memory, and its bytes do not depend on how the work was cut. The
+file's metadata hold what else it takes to aggregate: the queries with their targets, the confidence
+of each rule, the names, and the settings; nothing but the file is needed to rank and to tune.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kgagg.engine.firings import Firings, Names
+from kgagg.engine.queries import Queries
+from kgagg.errors import InputError
+from kgagg.graph.vocabulary import Vocabulary
+from kgagg.rules.confidence import weight_of
+from kgagg.util.files import replacing
+
+GROUP = 256
+_SCHEMA = pa.schema(
+    [
+        ("query", pa.int32()),
+        ("candidate", pa.int32()),
+        ("count", pa.int32()),
+        ("strength", pa.float64()),
+        ("level", pa.int32()),
+        ("rules", pa.large_list(pa.int32())),
+    ]
+)
+_SETTINGS, _ARRAYS = b"kgagg.settings", b"kgagg.arrays"
+_QUERIES = tuple(field.name for field in fields(Queries))
+
+
+def write_firings(
+    path: str | os.PathLike[str],
+    chunks: Iterable[Firings],
+    entities: Vocabulary,
+    relations: Vocabulary,
+    settings: Mapping[str, Any],
+) -> None:
+    """Write firings chunk by chunk; the file appears when all of them are written.
+
+    Parameters
+    ----------
+    path : path
+    chunks : iterable of Firings
+        Of one rule set; the bytes of the file do not depend on how they are cut.
+    entities, relations : Vocabulary
+    settings : mapping
+        How the firings were made, as what JSON can hold; ``part`` says which queries they are for,
+        as the first one, and how many there are in all.
+    """
+    queries, confidence = [], np.empty(0)
+    with replacing(path) as temporary:
+        # most columns compress better as they are than by a dictionary
+        options = {"compression": "zstd", "use_dictionary": False}
+        with pq.ParquetWriter(temporary, _SCHEMA, **options) as file:
+            for number, firings in enumerate(_regrouped(chunks)):
+                file.write_table(_table(firings, number * GROUP))
+                queries.append(firings.queries)
+                confidence = firings.confidence
+            arrays: dict[str, Any] = {"confidence": confidence}
+            if queries:
+                every = Queries.concatenate(queries)
+                arrays |= {name: getattr(every, name) for name in _QUERIES}
+            for kind, names in (("entities", entities), ("relations", relations)):
+                arrays |= {f"{kind}.blob": names.blob, f"{kind}.offsets": names.offsets}
+            packed = io.BytesIO()
+            np.savez_compressed(packed, **arrays)
+            meta = {_SETTINGS: json.dumps(dict(settings), sort_keys=True).encode()}
+            file.add_key_value_metadata({**meta, _ARRAYS: packed.getvalue()})
+
+
+def _table(firings: Firings, first: int) -> pa.Table:
+    query = np.repeat(np.arange(first, first + len(firings.queries)), np.diff(firings.query_ptr))
+    rules = pa.LargeListArray.from_arrays(firings.rule_ptr, pa.array(firings.rules))
+    columns = (query.astype(np.int32), firings.candidate, firings.count, firings.strength)
+    return pa.table([*columns, firings.level, rules], schema=_SCHEMA)
+
+
+def _regrouped(chunks: Iterable[Firings]) -> Iterator[Firings]:
+    """Cut firings into chunks of `GROUP` queries, but for the last one."""
+    waiting: list[Firings] = []
+    for chunk in chunks:
+        waiting.append(chunk)
+        if sum(len(firings.queries) for firings in waiting) < GROUP:
+            continue
+        whole = Firings.concatenate(waiting)
+        cuts = range(0, len(whole.queries) - GROUP + 1, GROUP)
+        yield from (whole.part(start, start + GROUP) for start in cuts)
+        rest = len(whole.queries) % GROUP
+        waiting = [whole.part(len(whole.queries) - rest, len(whole.queries))] if rest else []
+    if waiting:
+        yield Firings.concatenate(waiting)
+
+
+class FiringsFile:
+    """A file that `write_firings` wrote.
+
+    Parameters
+    ----------
+    path : path
+
+    Attributes
+    ----------
+    settings : dict
+        How the firings were made.
+    queries : Queries
+    entities, relations : Vocabulary
+    confidence : float64[rules]
+        Of all rules, by rank.
+
+    Raises
+    ------
+    InputError
+        If it is no such file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        try:
+            # names and confidences can be larger than the default limit of 100 MB
+            self._file = pq.ParquetFile(self.path, thrift_string_size_limit=2**31 - 1)
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such file") from None
+        except (pa.ArrowException, OSError) as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(f"{path}: expected a parquet file of firings: {reason}") from None
+        meta = self._file.metadata.metadata or {}
+        if _ARRAYS not in meta:
+            raise InputError(f"{path}: expected a file that `kgagg apply` wrote")
+        self.settings: dict[str, Any] = json.loads(meta[_SETTINGS])
+        arrays = np.load(io.BytesIO(meta[_ARRAYS]))
+        self.confidence = arrays["confidence"]
+        self.entities, self.relations = (
+            Vocabulary.from_arrays(arrays[f"{kind}.blob"], arrays[f"{kind}.offsets"])
+            for kind in ("entities", "relations")
+        )
+        if "relation" in arrays:
+            self.queries = Queries(*(arrays[name] for name in _QUERIES))
+        else:
+            self.queries = Queries.from_triples(np.empty((0, 3), np.int32))
+
+    @property
+    def names(self) -> Names:
+        """What the numbers stand for."""
+        return Names(self.entities, self.relations, self.settings["rules"])
+
+    def expect_rules(self, best: int, reader: str) -> None:
+        """Check that the best rules of each candidate are there; 0 stands for all of them.
+
+        Raises
+        ------
+        InputError
+            If the file keeps fewer than `reader` reads.
+        """
+        kept = self.settings["best"]
+        if kept and not 0 < best <= kept:
+            raise InputError(
+                f"{self.path}: has the best {kept} rules of a candidate, {reader} reads more"
+            )
+
+    @property
+    def triples(self) -> np.ndarray:
+        """The triples from which the queries come, int32[n, 3]."""
+        first, total = self.settings["part"]
+        if first or total != len(self.queries):
+            raise InputError(f"{self.path}: has a part of the queries, expected all of them")
+        queries = self.queries
+        triples = np.empty((queries.triple.max(initial=-1) + 1, 3), np.int32)
+        owner = np.repeat(np.arange(len(queries)), np.diff(queries.target_ptr))
+        tail = queries.direction[owner] == 0
+        triples[queries.triple, 1] = queries.relation[owner]
+        triples[queries.triple, 0] = np.where(tail, queries.entity[owner], queries.target)
+        triples[queries.triple, 2] = np.where(tail, queries.target, queries.entity[owner])
+        return triples
+
+    def chunks(self) -> Iterator[Firings]:
+        """Read the firings, one row group after the other."""
+        weight = weight_of(self.confidence)
+        for number in range(self._file.num_row_groups):
+            table = self._file.read_row_group(number).combine_chunks()
+            start, stop = number * GROUP, min((number + 1) * GROUP, len(self.queries))
+            columns = {name: table[name].combine_chunks() for name in _SCHEMA.names}
+            rules = columns.pop("rules")
+            query, candidate, count, strength, level = (
+                column.to_numpy(zero_copy_only=False).copy() for column in columns.values()
+            )
+            yield Firings(
+                self.queries.part(start, stop),
+                np.searchsorted(query, np.arange(start, stop + 1)).astype(np.int64),
+                candidate,
+                count,
+                strength,
+                level,
+                rules.offsets.to_numpy().astype(np.int64),
+                rules.values.to_numpy().copy(),
+                self.confidence,
+                weight,
+            )
+
+
+def gather_firings(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> None:
+    """Join files for the parts of all queries, in any order, to the file for all of them.
+
+    It is the same, byte for byte, as if the rules had been applied to all queries at once.
+
+    Raises
+    ------
+    InputError
+        If a part is missing or there twice, or the files were not made in the same way.
+    """
+    files = sorted(map(FiringsFile, paths), key=lambda file: file.settings["part"][0])
+    following = 0
+    for file in files:
+        first, total = file.settings["part"]
+        if file.settings | {"part": 0} != files[0].settings | {"part": 0}:
+            raise InputError(f"{file.path}: written with other settings than {files[0].path}")
+        if first != following:
+            raise InputError(f"{file.path}: begins with query {first}, expected {following}")
+        following += len(file.queries)
+    if not files or following != total:
+        raise InputError(f"{following} of the queries were given, expected all of them")
+    chunks = itertools.chain.from_iterable(file.chunks() for file in files)
+    settings = files[0].settings | {"part": [0, total]}
+    write_firings(out, chunks, files[0].entities, files[0].relations, settings)

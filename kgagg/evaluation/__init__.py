@@ -1,0 +1,1 @@
+"""From ranks to metrics, intervals and tests."""

@@ -1,0 +1,367 @@
+"""Explain a fact: the rules that predict it, what makes them fire, and where it ranks."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from kgagg.engine.engine import Engine
+from kgagg.engine.firings import Firings
+from kgagg.engine.queries import DIRECTIONS, Queries
+from kgagg.engine.reorder import reorder
+from kgagg.explanation.groundings import Fact, groundings
+from kgagg.graph.adjacency import Adjacency
+from kgagg.graph.graph import SPLITS, Graph
+from kgagg.graph.known import all_facts
+from kgagg.ranking.targets import rank_targets
+from kgagg.rules.dialects import anyburl
+from kgagg.rules.ruleset import RuleSet
+from kgagg.rules.shapes import CONSTANT, CYCLIC, GENERAL, ME_ID, SIDE
+from kgagg.strategies.base import Strategy
+from kgagg.strategies.scoring import score
+
+# how many rules that do not fire are tried for what would bring the fact to the first place
+_TRIED = 200
+
+
+# --- groundings --------------------------------------------------------------------------------
+
+
+# --- explanations ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A rule that predicts the fact.
+
+    Attributes
+    ----------
+    rule : int
+        Its rank in the rule set.
+    share : float
+        What it adds to the score, as a share of all.
+    group : str
+        The group of rules to which it belongs for the strategy, "" if there is none.
+    groundings : list of tuples of (head, relation, tail)
+        Some of the ways in which it fires.
+    """
+
+    rule: int
+    share: float
+    group: str
+    groundings: list[tuple[Fact, ...]]
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A fact that is not in train and would bring the explained one to the first place.
+
+    Attributes
+    ----------
+    fact : (head, relation, tail)
+        -1 for any entity.
+    rule : int
+        The rule that would fire with it.
+    """
+
+    fact: Fact
+    rule: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The fact as an answer to one of its two queries.
+
+    Attributes
+    ----------
+    direction : int
+        0 for (head, relation, ?), 1 for (?, relation, tail).
+    score : float or None
+        As the strategy shows it; None if no rule predicts the fact.
+    optimistic, pessimistic : int
+        Its rank without other known facts; 0 if no rule predicts it.
+    candidates : int
+        How many answers there are.
+    leader : (int, float) or None
+        The first of the other candidates, if any, and its score.
+    reasons : list of Reason
+        By descending confidence.
+    count : int
+        How many rules predict the fact, those that are not listed included.
+    needed : list of Needed
+        Any one of them would do to rank first, if it changed nothing else.
+    """
+
+    direction: int
+    score: float | None
+    optimistic: int
+    pessimistic: int
+    candidates: int
+    leader: tuple[int, float] | None
+    reasons: list[Reason]
+    count: int
+    needed: list[Needed]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a fact is predicted.
+
+    Attributes
+    ----------
+    engine : Engine
+    strategy : str
+    fact : (head, relation, tail)
+    splits : tuple of str
+        The splits of the graph that have the fact.
+    standings : list of Standing
+        As a tail, and as a head.
+    """
+
+    engine: Engine
+    strategy: str
+    fact: Fact
+    splits: tuple[str, ...]
+    standings: list[Standing]
+
+    def __str__(self) -> str:
+        from kgagg.explanation.page import text
+
+        return text(self.to_json())
+
+    def to_json(self, labels: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+        """Return what JSON can hold; `labels` are names to show, by entity."""
+        graph, rules = self.engine.graph, self.engine.rules
+        entities = [labels.get(name, name) for name in graph.entities.names()]
+        relations = graph.relations.names()
+
+        def named(fact: Fact) -> list[str]:
+            head, relation, tail = fact
+            one, two = ("?" if e < 0 else entities[e] for e in (head, tail))
+            return [one, relations[relation], two]
+
+        def text(row: int) -> str:
+            rule = rules.rule(row)
+            constants = {
+                field: entities[getattr(rules, field)[row]]
+                for field in ("head_constant", "body_constant")
+                if getattr(rules, field)[row] >= 0
+            }
+            return anyburl.format_rule(rule._replace(**constants))
+
+        def reason(one: Reason) -> dict[str, Any]:
+            return {
+                "rule": text(one.rule),
+                "rank": one.rule + 1,
+                "confidence": float(rules.confidence[one.rule]),
+                "predicted": int(rules.predicted[one.rule]),
+                "correct": int(rules.correct[one.rule]),
+                "share": one.share,
+                "group": one.group,
+                "groundings": [[named(fact) for fact in way] for way in one.groundings],
+            }
+
+        def standing(one: Standing) -> dict[str, Any]:
+            leader = one.leader
+            return {
+                "score": one.score,
+                "rank": [one.optimistic, one.pessimistic] if one.optimistic else None,
+                "candidates": one.candidates,
+                "leader": leader and {"entity": entities[leader[0]], "score": leader[1]},
+                "rules": one.count,
+                "reasons": [reason(each) for each in one.reasons],
+                "would_rank_first_with": [
+                    {
+                        "fact": named(each.fact),
+                        "rule": text(each.rule),
+                        "confidence": float(rules.confidence[each.rule]),
+                    }
+                    for each in one.needed
+                ],
+            }
+
+        return {
+            "fact": named(self.fact),
+            "strategy": self.strategy,
+            "known_in": list(self.splits),
+            **{DIRECTIONS[one.direction]: standing(one) for one in self.standings},
+        }
+
+
+def find_fact(graph: Graph, head: str, relation: str, tail: str) -> Fact:
+    """Return the numbers of names.
+
+    Raises
+    ------
+    InputError
+        If a name is not in the graph, with the nearest ones.
+    """
+    return (
+        graph.entities.require(head, "entity"),
+        graph.relations.require(relation, "relation"),
+        graph.entities.require(tail, "entity"),
+    )
+
+
+def explain(
+    engine: Engine,
+    fact: Fact,
+    strategy: Strategy,
+    *,
+    top: int = 10,
+    ways: int = 3,
+) -> Explanation:
+    """Explain why a fact is predicted, and where it ranks.
+
+    Parameters
+    ----------
+    engine : Engine
+    fact : (head, relation, tail)
+        Whether known or not.
+    strategy : Strategy
+    top : int
+        How many rules to list; 0 for all.
+    ways : int
+        How many groundings to list for each rule; 0 for all.
+    """
+    graph = engine.graph
+    triple = np.array([fact], np.int32)
+    (firings,) = engine.apply(
+        Queries.from_patterns(triple), all_facts(graph), top_x=0, best=0, threads=1
+    )
+    standings = []
+    for direction in range(2):
+        part, chosen = firings.part(direction, direction + 1), strategy.choice(fact[1], direction)
+        standings.append(_standing(engine, fact, direction, part, chosen, top, ways))
+    size = len(graph.entities), len(graph.relations)
+    splits = (
+        name for name in SPLITS if Adjacency.build(graph.split(name), *size).contains(triple)[0]
+    )
+    return Explanation(engine, strategy.name, fact, tuple(splits), standings)
+
+
+def _standing(
+    engine: Engine,
+    fact: Fact,
+    direction: int,
+    firings: Firings,
+    strategy: Strategy,
+    top: int,
+    ways: int,
+) -> Standing:
+    head, _, tail = fact
+    target = head if direction else tail
+    scores = score(firings, [strategy])
+    shown = strategy.display(firings, scores[0])
+    optimistic, pessimistic = (int(rank[0, 0]) for rank in rank_targets(firings, scores))
+    others = np.flatnonzero(firings.candidate != target)
+    leader, first = None, -1
+    if len(others):
+        first = int(others[np.argmax(scores[0, others])])
+        leader = int(firings.candidate[first]), float(shown[first])
+    own = np.flatnonzero(firings.candidate == target)
+    own_score, count, reasons = None, 0, []
+    if len(own):
+        own_score, rules = float(shown[own[0]]), _rules_of(firings, own[0])
+        count = len(rules)
+        parts = strategy.contributions(rules, firings.confidence)
+        shares = parts / parts.sum() if np.isfinite(parts).all() and parts.sum() else parts * 0
+        listed = zip(rules.tolist(), shares.tolist(), strategy.groups(rules), strict=True)
+        for rule, share, group in itertools.islice(listed, top or None):
+            every = groundings(
+                engine.graph, engine.rules, rule, head, tail, engine.semantics, direction
+            )
+            reasons.append(Reason(rule, share, group, list(itertools.islice(every, ways or None))))
+    needed = []
+    if pessimistic != 1:
+        found = _needed(engine, fact, direction, firings, first, strategy)
+        needed = list(itertools.islice(found, 3))
+    return Standing(
+        direction,
+        own_score,
+        optimistic,
+        pessimistic,
+        len(firings),
+        leader,
+        reasons,
+        count,
+        needed,
+    )
+
+
+def _needed(
+    engine: Engine, fact: Fact, direction: int, firings: Firings, leader: int, strategy: Strategy
+) -> Iterator[Needed]:
+    """Yield single facts that would make one more rule fire and the fact rank first.
+
+    The best rules with one body atom that do not predict the fact yet are tried; `leader` is the
+    row of the candidate to beat, -1 if there is none.
+    """
+    rules = engine.rules
+    head, relation, tail = fact
+    target = head if direction else tail
+    both = [_rules_of(firings, leader)] if leader >= 0 else []
+    own = np.flatnonzero(firings.candidate == target)
+    firing = _rules_of(firings, own[0]) if len(own) else firings.rules[:0]
+    candidate = [*firings.candidate[[leader] * len(both)], target]
+    possible = np.flatnonzero((rules.relation == relation) & (rules.length == 1))
+    tried = 0
+    for rule in np.setdiff1d(possible, firing).tolist():
+        if (missing := _missing(rules, rule, head, tail)) is None:
+            continue
+        more = np.append(firing, np.int32(rule))
+        changed = _with_rules(engine, firings, np.array(candidate, np.int32), [*both, more])
+        if rank_targets(changed, score(changed, [strategy]))[1][0, 0] == 1:
+            yield Needed(missing, rule)
+        tried += 1
+        if tried == _TRIED:
+            return
+
+
+def _rules_of(firings: Firings, row: int) -> np.ndarray:
+    return firings.rules[firings.rule_ptr[row] : firings.rule_ptr[row + 1]]
+
+
+def _missing(rules: RuleSet, rule: int, head: int, tail: int) -> Fact | None:
+    """Return the fact with which a rule of one body atom would predict (head, tail), if any."""
+    key = int(rules.body_keys[rules.body_ptr[rules.body[rule]]])
+    kind, start, end = rules.kind[rule], head, tail
+    if head == tail or kind == GENERAL:
+        return None
+    if kind != CYCLIC:
+        start, constant = (tail, head) if rules.flags[rule] & SIDE else (head, tail)
+        end = int(rules.body_constant[rule]) if kind == CONSTANT else -1
+        if rules.head_constant[rule] != constant or end in (ME_ID, start):
+            return None
+    return (end, key >> 1, start) if key & 1 else (start, key >> 1, end)
+
+
+def _with_rules(
+    engine: Engine, firings: Firings, candidate: np.ndarray, rules: Sequence[np.ndarray]
+) -> Firings:
+    """Return the firings of one query as they were if these rules predicted these candidates."""
+    known = engine.rules.confidence
+    level = np.arange(len(known), dtype=np.int32)
+    if engine.semantics.levels_by_value:
+        level = np.cumsum(np.diff(known, prepend=np.inf) != 0).astype(np.int32)
+    query_ptr = np.array([0, len(rules)], np.int64)
+    rule_ptr = np.concatenate([[0], np.cumsum([len(row) for row in rules])]).astype(np.int64)
+    ordered, strength, place = reorder(
+        query_ptr, rule_ptr, np.concatenate(rules), level, firings.weight
+    )
+    return dataclasses.replace(
+        firings,
+        query_ptr=query_ptr,
+        candidate=candidate,
+        count=np.diff(rule_ptr).astype(np.int32),
+        strength=strength,
+        level=place,
+        rule_ptr=rule_ptr,
+        rules=ordered,
+    )

@@ -1,0 +1,162 @@
+"""Names and their numbers, as flat arrays that kernels can search and files can map."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from kgagg.errors import InputError, nearest
+from kgagg.graph import interning
+
+
+class Interner:
+    """A table of names that grows while a file is read.
+
+    Attributes
+    ----------
+    blob : uint8[bytes]
+        The names one after the other, with room to spare.
+    offsets : int64[names + 1]
+        Where each name starts in `blob`, with room to spare.
+    table : int32[2**k]
+        Open-addressing hash table of identifiers, at most half full.
+    count : int
+        How many names there are.
+    """
+
+    def __init__(self) -> None:
+        self.blob = np.empty(1 << 12, np.uint8)
+        self.offsets = np.zeros((1 << 8) + 1, np.int64)
+        self.table = np.full(1 << 9, -1, np.int32)
+        self.count = 0
+
+    def reserve(self, names: int, size: int) -> None:
+        """Make room for `names` more names of `size` more bytes together."""
+        used = int(self.offsets[self.count])
+        if used + size > len(self.blob):
+            self.blob = _grown(self.blob, used, used + size)
+        if self.count + names >= len(self.offsets):
+            self.offsets = _grown(self.offsets, self.count + 1, self.count + names + 1)
+        if 2 * (self.count + names) > len(self.table):
+            self.table = free_table(2 * (self.count + names))
+            interning.rebuild(self.blob, self.offsets, self.count, self.table)
+
+    def add(self, name: str) -> int:
+        """Return the identifier of `name`, a new one if it was not there."""
+        data = np.frombuffer(name.encode(), np.uint8)
+        self.reserve(1, len(data))
+        found = int(
+            interning.intern(self.blob, self.offsets, self.table, self.count, data, 0, len(data))
+        )
+        self.count = max(self.count, found + 1)
+        return found
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the names so far, without the room to spare."""
+        used = int(self.offsets[self.count])
+        return Vocabulary(
+            self.blob[:used].copy(), self.offsets[: self.count + 1].copy(), self.table
+        )
+
+
+def free_table(entries: int) -> np.ndarray:
+    """Return an empty hash table (see `kgagg.graph.interning`) with room for twice `entries`."""
+    return np.full(1 << int(max(2 * entries - 1, 0)).bit_length(), -1, np.int32)
+
+
+def _grown(array: np.ndarray, used: int, needed: int) -> np.ndarray:
+    larger = np.empty(max(needed, len(array) + len(array) // 2), array.dtype)
+    larger[:used] = array[:used]
+    return larger
+
+
+class Vocabulary:
+    """Distinct names, numbered from 0 in the order in which they were first met.
+
+    Parameters
+    ----------
+    blob : uint8[bytes]
+        The names in UTF-8, one after the other.
+    offsets : int64[names + 1]
+        Where each name starts in `blob`.
+    table : int32[2**k]
+        Open-addressing hash table of identifiers (see `kgagg.graph.interning`).
+    """
+
+    def __init__(self, blob: np.ndarray, offsets: np.ndarray, table: np.ndarray) -> None:
+        self.blob, self.offsets, self.table = blob, offsets, table
+
+    @classmethod
+    def from_names(cls, names: Iterable[str]) -> Vocabulary:
+        """Give `names` numbers in order; a name that comes again keeps its first one."""
+        interner = Interner()
+        for name in names:
+            interner.add(name)
+        return interner.vocabulary()
+
+    @classmethod
+    def from_arrays(cls, blob: np.ndarray, offsets: np.ndarray) -> Vocabulary:
+        """Index distinct names (see the parameters)."""
+        count = len(offsets) - 1
+        table = free_table(2 * max(count, 1))
+        interning.rebuild(blob, offsets, count, table)
+        return cls(blob, offsets, table)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, identifier: int) -> str:
+        if not 0 <= identifier < len(self):
+            raise IndexError(identifier)
+        first, last = self.offsets[identifier : identifier + 2]
+        return self.blob[first:last].tobytes().decode()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def __contains__(self, name: str) -> bool:
+        return self.id(name) >= 0
+
+    def id(self, name: str) -> int:
+        """Return the identifier of `name`, or -1."""
+        data = np.frombuffer(name.encode(), np.uint8)
+        return int(interning.find(self.blob, self.offsets, self.table, data, 0, len(data)))
+
+    def require(self, name: str, kind: str) -> int:
+        """Return the identifier of `name`.
+
+        Raises
+        ------
+        InputError
+            If there is none, with the names that come nearest; `kind` says what it names.
+        """
+        found = self.id(name)
+        if found < 0:
+            raise InputError(f"unknown {kind} {name!r}{self.nearest(name)}")
+        return found
+
+    def numbers_in(self, other: Vocabulary) -> np.ndarray:
+        """Return the identifier that each name has in `other`, -1 for none: int32[names]."""
+        result = np.empty(len(self), np.int32)
+        names = (self.blob, self.offsets, other.blob, other.offsets, other.table)
+        interning.translate(*names, result)
+        return result
+
+    def same_as(self, other: Vocabulary) -> bool:
+        """Tell whether `other` has the same names with the same identifiers."""
+        return all(
+            np.array_equal(getattr(self, part), getattr(other, part))
+            for part in ("offsets", "blob")
+        )
+
+    def names(self) -> list[str]:
+        """Return all names by identifier."""
+        data = self.blob.tobytes()
+        bounds = self.offsets.tolist()
+        return [data[a:b].decode() for a, b in itertools.pairwise(bounds)]
+
+    def nearest(self, name: str) -> str:
+        """Say which names come nearest to `name` (see `kgagg.errors.nearest`)."""
+        return nearest(name, self.names())

@@ -1,0 +1,328 @@
+"""Compile policy: every kernel of the package is compiled through `kernels`."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gc
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import numba
+from numba import _dynfunc
+from numba.core import cgutils, typed_passes, untyped_passes
+from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, Flags
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.lowering import Lower
+from numba.core.types import (  # type: ignore[attr-defined]
+    Array,
+    BaseTuple,
+    Integer,
+    IntegerLiteral,
+    intp,
+)
+from numba.core.types.functions import BaseFunction
+from numba.np.arrayobj import load_item, store_item
+
+from kgagg.util.files import cache_folder
+from kgagg.util.source import file_digest
+
+
+class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a kernel that is optimised and made machine code in its callers only.
+
+    numba does both for each kernel by itself, and again in each that calls it: what is five calls
+    deep would be compiled six times.
+    """
+
+    def finalize(self) -> None:
+        """Link in what the kernel calls, and leave it at that."""
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+
+class _Lower(Lower):  # type: ignore[misc]
+    """Make code of a kernel, with little of it for each access to an array.
+
+    numba makes the address of an item from a copy of all that it knows of the array, and compares
+    each index with zero, as Python counts negative ones from the end. Here an item of a contiguous
+    array is found from where that begins, and its shape. No kernel has negative indices (but for
+    constants such as ``array[-1]``, which are left to numba).
+    """
+
+    def lower_getitem(self, kind: Any, expression: Any, array: Any, index: Any, known: Any) -> Any:
+        """Read an item."""
+        item = self._item(array, index)
+        if item is None:
+            return super().lower_getitem(kind, expression, array, index, known)
+        of = self.typeof(array.name)
+        value = load_item(self.context, self.builder, of, item)
+        return self.context.cast(self.builder, value, of.dtype, kind)
+
+    def lower_setitem(self, array: Any, index: Any, value: Any, known: Any) -> Any:
+        """Write an item."""
+        item = self._item(array, index)
+        if item is None:
+            return super().lower_setitem(array, index, value, known)
+        of = self.typeof(array.name)
+        new = self._cast_var(value, of.dtype)
+        return store_item(self.context, self.builder, of, new, item)
+
+    def _item(self, array: Any, index: Any) -> Any:
+        """Return the address of ``array[index]``, or None if that is no item found by numbers."""
+        of, kind = self.typeof(array.name), self.typeof(index.name)
+        kinds = tuple(kind) if isinstance(kind, BaseTuple) else (kind,)
+        contiguous = isinstance(of, Array) and of.layout == "C" and of.ndim == len(kinds)
+        if not contiguous or not all(_counts_from_start(one) for one in kinds):
+            return None
+        at, builder = self.loadvar(index.name), self.builder
+        places = cgutils.unpack_tuple(builder, at) if isinstance(kind, BaseTuple) else [at]
+        places = [self.context.cast(builder, *one, intp) for one in zip(places, kinds, strict=True)]
+        value = self.loadvar(array.name)
+        field = self.context.data_model_manager[of].get_field_position
+        start = builder.extract_value(value, field("data"))
+        shape = cgutils.unpack_tuple(builder, builder.extract_value(value, field("shape")))
+        check = self.context.enable_boundscheck
+        return cgutils.get_item_pointer2(
+            self.context, builder, start, shape, None, "C", places, boundscheck=check
+        )
+
+    def alloca_lltype(self, name: str, kind: Any, datamodel: Any = None) -> Any:
+        """Make room for a variable, without asking LLVM for its size for a debugger's sake."""
+        return cgutils.alloca_once(self.builder, kind, name=name, zfill=False)
+
+
+def _counts_from_start(index: Any) -> bool:
+    if isinstance(index, IntegerLiteral):
+        return bool(index.literal_value >= 0)
+    return isinstance(index, Integer)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(typed_passes.NativeLowering):  # type: ignore[misc]
+    """Make code of a kernel by `_Lower`."""
+
+    _name = "kernel_lowering"
+    lowering_class = _Lower
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower the kernel."""
+        # numba looks for something that is not there at each use of an array, and looks each time
+        # whether it was declared meanwhile; this context is of this kernel alone
+        state.targetctx.refresh()
+        state.targetctx.refresh = _nothing
+        lowered: bool = super().run_pass(state)
+        return lowered
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _PartLowering(_Lowering):
+    """Make a kernel known to its callers, without what Python needs to call it."""
+
+    _name = "part_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower the kernel into a `_PartLibrary`."""
+        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        flags = state.flags
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        super().run_pass(state)
+        lowered = state["cr"]
+        about = lowered.fndesc
+        # callers find the kernel by this object, which has no code behind it
+        entry = _dynfunc.make_function(
+            about.lookup_module(), about.qualname, "", 0, lowered.env, (state.library,)
+        )
+        state.targetctx.insert_user_function(entry, about, [state.library])
+        state["cr"] = lowered._replace(cfunc=entry)
+        return True
+
+
+class _Flags(Flags):  # type: ignore[misc]
+    """numba's flags, equal if the same options are set to the same.
+
+    numba compares flags for each operation that it compiles. Its own way reads every option there
+    is through a property; a fifth of the time of compiling went there.
+    """
+
+    __slots__ = ()
+    _hash = hash(Flags())  # numba's hash is the same for all flags, and slow
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Flags) and self._values == other._values
+
+
+_Function: Any = BaseFunction
+_resolve = _Function.get_call_type
+_resolved: dict[tuple[Any, ...], Any] = {}
+
+
+def _resolve_once(function: Any, context: Any, args: Any, named: Any) -> Any:
+    """Return the signature of a call; numba tries dozens for each addition that it compiles."""
+    key = function, tuple(args), tuple(named.items())
+    if key not in _resolved:
+        _resolved[key] = _resolve(function, context, args, named)
+    return _resolved[key]
+
+
+class _Compiler(CompilerBase):  # type: ignore[misc]
+    """numba's compiler, without what costs time and brings kernels nothing.
+
+    Of its passes there are those that plain loops over arrays and numbers need: no closures, no
+    generators, no expressions of whole arrays. Options are `_Flags`, calls are resolved once, and
+    no garbage is collected meanwhile.
+    """
+
+    lowering: type[_Lowering] = _Lowering
+
+    def __init__(self, *args: Any) -> None:
+        *before, flags, names = args
+        super().__init__(*before, _Flags(flags), names)
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        """Compile `func`."""
+        collects, resolve = gc.isenabled(), _Function.get_call_type
+        gc.disable()
+        # no other thread compiles meanwhile: numba has a lock
+        _Function.get_call_type = _resolve_once
+        try:
+            return super().compile_extra(func)
+        finally:
+            _Function.get_call_type = resolve
+            if collects:
+                gc.enable()
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Return the passes."""
+        manager = PassManager("kernel")
+        for one in (
+            untyped_passes.TranslateByteCode,
+            untyped_passes.FixupArgs,
+            untyped_passes.IRProcessing,
+            untyped_passes.ReconstructSSA,
+            typed_passes.NopythonTypeInference,
+            typed_passes.PreLowerStripPhis,
+            typed_passes.IRLegalization,
+            typed_passes.AnnotateTypes,
+            self.lowering,
+            typed_passes.NoPythonBackend,
+        ):
+            manager.add_pass(one, one.__name__)
+        manager.finalize()
+        return [manager]
+
+
+class _PartCompiler(_Compiler):
+    """For kernels that are called by kernels only."""
+
+    lowering = _PartLowering
+
+
+class _SharedCache(FunctionCache):  # type: ignore[misc]
+    """numba's cache on disk, with turns: one process compiles a kernel, the others wait for it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._lock_path = Path(self.cache_path) / f"{function.__name__}.lock"
+        self._turn: IO[bytes] | None = None
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled kernel; if there is none, it is the turn of this process."""
+        found = super().load_overload(sig, target_context)
+        if found is None and self._turn is None:
+            # some file systems have no locks: then each process compiles for itself
+            with contextlib.suppress(OSError):
+                self._turn = self._lock_path.open("wb")
+                fcntl.flock(self._turn, fcntl.LOCK_EX)
+                found = super().load_overload(sig, target_context)
+            if found is not None:
+                self._end_turn()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write the compiled kernel, and give the turn to the next."""
+        super().save_overload(sig, data)
+        self._end_turn()
+
+    def _end_turn(self) -> None:
+        if self._turn is not None:
+            self._turn.close()
+            self._turn = None
+
+
+def inner_kernels(*, allocates: bool = True) -> Callable[..., Any]:
+    """Return the decorator for kernels that are called by kernels only, and raise nothing.
+
+    Parameters
+    ----------
+    allocates : bool
+        See `kernels`.
+    """
+    # no cache: it has them within their callers
+    return numba.njit(pipeline_class=_PartCompiler, **_options(allocates))
+
+
+def kernels(source: str, *, allocates: bool = True) -> Callable[..., Any]:
+    """Return the decorator for the kernels of one module.
+
+    numba notices a change in the file of a kernel, not in the files that it calls into. So the
+    on-disk cache of a module is a folder named by the digest of the module and of all that it
+    imports from this package.
+
+    Parameters
+    ----------
+    source : str
+        ``__file__`` of the module.
+    allocates : bool
+        If false, the kernels create no arrays and are compiled without reference counting. That
+        makes them faster, and takes less time.
+
+    Returns
+    -------
+    callable
+        ``numba.njit`` without the global lock, so that kernels run on a thread pool.
+    """
+    path = Path(source)
+    # with NUMBA_BOUNDSCHECK=1, which finds indices that are not in their array, kernels are others
+    settings = f"{numba.__version__} {numba.config.BOUNDSCHECK} {file_digest(path)}"
+    digest = hashlib.sha256(settings.encode()).hexdigest()
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or cache_folder() / "numba")
+    folder = folder / f"{path.stem.strip('_')}-{digest[:16]}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        writable = os.access(folder, os.W_OK)
+    except OSError:
+        writable = False
+
+    options = {"pipeline_class": _Compiler, "no_cfunc_wrapper": True, **_options(allocates)}
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        kernel = numba.njit(**options)(function)
+        if writable:
+            # numba reads the folder when the cache is made
+            previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+            try:
+                kernel._cache = _SharedCache(function)
+            finally:
+                numba.config.CACHE_DIR = previous
+        return kernel
+
+    return decorate
+
+
+def _options(allocates: bool) -> dict[str, Any]:
+    return {"nogil": True, "error_model": "numpy", "_nrt": allocates}

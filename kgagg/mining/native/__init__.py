@@ -1,0 +1,1 @@
+"""The miner that needs nothing but this package."""

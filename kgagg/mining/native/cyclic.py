@@ -1,0 +1,298 @@
+"""Cyclic rules: the bodies that connect facts are found first, then counted, best first.
+
+All bodies of one and two steps are counted. Longer ones are candidates if they connect two facts of
+a relation or more, which is found out by searching paths between the entities of its facts; for a
+relation whose search would take too long only of a sample. Candidates are counted in the order of
+the confidence that can be guessed from the number of walks along pairs of steps.
+
+A body and its reverse predict the same pairs, so only one of the two is walked, and what it
+predicts is compared with the facts in both directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kgagg.engine.kernels import Facts
+from kgagg.graph.graph import Graph
+from kgagg.mining.native import kernels as _kernels
+from kgagg.mining.native.budget import Budget
+from kgagg.mining.native.found import FOUND, Codes, Thresholds
+from kgagg.rules.shapes import CYCLIC, NONE_ID
+
+# how many bodies are counted together
+_BATCH = 128
+# bodies are counted best first in blocks of this many, and within a block by their first steps
+_BLOCK = 1 << 13
+# at most so many bodies of one length are remembered while the facts of a relation are searched
+_ROOM = 1 << 20
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work is done for bodies of three or more steps.
+
+    Parameters
+    ----------
+    bodies : int or None
+        How many of three steps are counted at most, and a sixth of that for each further step: the
+        longer bodies are, the more there are to choose from, and the more of them fit by chance.
+        None counts all.
+    search : int
+        How many steps are taken to find the bodies of one length that connect facts, an equal part
+        of it for each relation; where that is not enough, a sample of the facts is searched.
+    count : int
+        A body that meets more entities than this is counted for a sample of those it begins at.
+    """
+
+    bodies: int | None = 10_000
+    search: int = 1 << 29
+    count: int = 1 << 22
+
+
+class Cyclic:
+    """The search for the cyclic rules of a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    thresholds : Thresholds
+    effort : Effort
+    budget : Budget
+    """
+
+    def __init__(
+        self, graph: Graph, thresholds: Thresholds, effort: Effort, budget: Budget
+    ) -> None:
+        adjacency = graph.adjacency
+        self.graph, self.thresholds, self.effort, self.budget = graph, thresholds, effort, budget
+        self.keys = 2 * len(graph.relations)
+        self.codes = Codes(self.keys)
+        self.found: list[np.ndarray] = []
+        self.rules = 0
+        self._facts = Facts(*(getattr(adjacency, name) for name in Facts._fields))
+        self._spare: list[tuple[np.ndarray, ...]] = []
+        # entities in the order in which samples take them
+        self._turn = np.empty(len(graph.entities), np.int64)
+        self._turn[np.argsort(_scrambled(np.arange(len(graph.entities))))] = np.arange(
+            len(graph.entities)
+        )
+        self._count_walks()
+
+    def _count_walks(self) -> None:
+        """Count the walks of one step, and of two, and those from each entity."""
+        adjacency = self.graph.adjacency
+        entities = len(self.graph.entities)
+        sizes = np.diff(adjacency.segment_ptr)
+        owner = np.repeat(np.arange(entities), np.diff(adjacency.entity_ptr))
+        steps = sparse.csr_array(
+            (sizes.astype(np.float64), (owner, adjacency.segment_key)), shape=(entities, self.keys)
+        )
+        self._singles = np.asarray(steps.sum(axis=0))
+        # a step that ends at an entity is the step back from there
+        self._pairs = (steps.T @ steps).toarray()[np.arange(self.keys) ^ 1]
+        self._degree = np.diff(adjacency.segment_ptr[adjacency.entity_ptr])
+        self._edge_key = np.repeat(adjacency.segment_key, sizes)
+        edges = np.repeat(np.arange(entities), self._degree)
+        reach = np.bincount(edges, self._degree[adjacency.neighbours], minlength=entities)
+        self._reach = reach.astype(np.int64)
+
+    def count_short(self, longest: int) -> None:
+        """Count all bodies of one step, and of two if `longest` is not one."""
+        for bodies in (np.flatnonzero(self._singles)[:, None], np.argwhere(self._pairs))[:longest]:
+            codes = self.codes.encode(bodies)
+            self._count(codes[codes <= self.codes.turned(codes)], None)
+
+    def count_long(self, longest: int) -> dict[str, Any]:
+        """Search and count bodies of three to `longest` steps.
+
+        Returns
+        -------
+        dict
+            What the record tells: ``searches``, how many there were to do, one for each relation
+            and length; ``done`` and ``sampled``, how many of these were done, and with a sample of
+            the facts; ``found``, how many bodies (a body and its reverse are one); ``counted``,
+            how many of these.
+        """
+        report = dict.fromkeys(("searches", "done", "sampled", "found", "counted"), 0)
+        for length in range(3, longest + 1):
+            self.budget.state = f"{self.rules:,} cyclic rules, searching bodies of {length} steps"
+            tasks = [(length, relation) for relation in range(len(self.graph.relations))]
+            searched = list(self.budget.in_order(self._search, tasks))
+            codes = self._best_first(searched)
+            if self.effort.bodies is None:
+                chosen = codes
+            else:
+                chosen = codes[: self.effort.bodies // 6 ** (length - 3)]
+            report["searches"] += len(tasks)
+            report["done"] += len(searched)
+            report["sampled"] += sum(not complete for _, _, complete in searched)
+            report["found"] += len(codes)
+            for first in range(0, len(chosen), _BLOCK):
+                block = chosen[first : first + _BLOCK]
+                report["counted"] += self._count(block, self.effort.count)
+        return report
+
+    def _search(self, task: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Find the bodies of one length that connect facts of one relation.
+
+        Returns
+        -------
+        codes : int64[n]
+        correct : float64[n]
+            How many facts each connects, as estimated from those that were searched.
+        complete : bool
+            Whether all facts were searched, and all bodies remembered.
+        """
+        length, relation = task
+        adjacency, train = self.graph.adjacency, self.graph.train
+        pairs = np.unique(train[train[:, 1] == relation][:, ::2], axis=0)
+        pairs = pairs[np.argsort(_scrambled(pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1]))]
+        codes, counts, searched, forgotten = _kernels.connections(
+            adjacency.entity_ptr,
+            adjacency.segment_ptr,
+            adjacency.neighbours,
+            self._edge_key,
+            self._reach,
+            pairs,
+            length,
+            self.codes.base,
+            self.effort.search // len(self.graph.relations),
+            _ROOM,
+        )
+        enough = counts >= self.thresholds.correct
+        scale = len(pairs) / max(searched, 1)
+        return codes[enough], counts[enough] * scale, searched == len(pairs) and not forgotten
+
+    def _best_first(self, searched: list[tuple[np.ndarray, np.ndarray, bool]]) -> np.ndarray:
+        """Order the bodies that were found, or their reverse, by usefulness: int64[n]."""
+        if not searched:
+            return np.empty(0, np.int64)
+        codes = np.concatenate([codes for codes, _, _ in searched])
+        correct = np.concatenate([correct for _, correct, _ in searched])
+        value = correct * correct / (self._guess(codes) + 5)
+        unique, place = np.unique(np.minimum(codes, self.codes.turned(codes)), return_inverse=True)
+        best = np.zeros(len(unique))
+        np.maximum.at(best, place, value)
+        return np.asarray(unique[np.argsort(-best, kind="stable")])
+
+    def _guess(self, codes: np.ndarray) -> np.ndarray:
+        """Guess how many pairs bodies predict: float64[n].
+
+        The number of walks is that of a chain of steps each of which depends on the one before;
+        they end in a random pair of the entities that can be first and last.
+        """
+        bodies = self.codes.decode(codes)
+        walks = self._singles[bodies[:, 0]]
+        for step, following in zip(bodies.T, bodies.T[1:], strict=False):
+            more = self._pairs[step, following] / self._singles[step]
+            walks = np.where(following < 0, walks, walks * more)
+        able = np.diff(self.graph.adjacency.key_ptr).astype(np.float64)
+        last = bodies[np.arange(len(bodies)), self.codes.lengths(codes) - 1]
+        pairs = able[bodies[:, 0]] * able[last ^ 1]
+        return np.asarray(-pairs * np.expm1(-walks / pairs))
+
+    def _count(self, codes: np.ndarray, bound: int | None) -> int:
+        """Count bodies and keep the rules they make; return how many bodies were counted."""
+        bodies = self.codes.decode(codes)
+        bodies = bodies[np.lexsort(bodies.T[::-1])]
+        counted = 0
+        tasks = ((bodies[i : i + _BATCH], bound) for i in range(0, len(bodies), _BATCH))
+        for found in self.budget.in_order(self._count_batch, tasks):
+            self.found.append(found)
+            self.rules += len(found)
+            counted += _BATCH
+            self.budget.state = f"{self.rules:,} cyclic rules"
+        return min(counted, len(bodies))
+
+    def _count_batch(self, task: tuple[np.ndarray, int | None]) -> np.ndarray:
+        """Count a few bodies, int32[n, length] in lexicographic order; return rules."""
+        bodies, bound = task
+        adjacency = self.graph.adjacency
+        node = _kernels.build_trie(bodies)
+        firsts = np.unique(bodies[:, 0])
+        starts = np.unique(
+            np.concatenate(
+                [
+                    adjacency.key_entities[adjacency.key_ptr[key] : adjacency.key_ptr[key + 1]]
+                    for key in firsts
+                ]
+            )
+        )
+        starts = starts[np.argsort(self._turn[starts])]
+        domain = np.zeros((len(bodies), 2), np.int64)
+        predicted = np.zeros((2, len(bodies)), np.int64)
+        correct = np.zeros((2, len(bodies), self.keys), np.int32)
+        _kernels.count_bodies(
+            self._facts,
+            node,
+            starts,
+            2**62 if bound is None else bound,
+            self.budget.cancelled,
+            *self._scratch(bodies.shape[1]),
+            np.zeros(len(node), np.int64),
+            np.zeros(len(node), np.int64),
+            domain,
+            predicted,
+            correct,
+        )
+        if self.budget.cancelled[0]:
+            return np.empty(0, FOUND)
+        return self._rules(bodies, domain, predicted, correct)
+
+    def _scratch(self, longest: int) -> tuple[np.ndarray, ...]:
+        """Make the working space of `_kernels.count_bodies`."""
+        entities = len(self.graph.entities)
+        # a family of d - 1 inner entities has at most this many sets (see the engine's kernels)
+        rows = [2 + comb(longest - 1, depth - 1) * (depth - 1) for depth in range(1, longest)]
+        return (
+            np.empty(entities * (1 + sum(rows)) + 2 * max(rows, default=0), np.int32),
+            np.zeros((entities, 2), np.int32),
+            np.zeros(entities, np.int32),
+            np.empty(entities, np.int32),
+            np.empty((6, 64), np.int64),
+            np.zeros((4, 64), np.int64),
+            np.zeros((entities, 2), np.int32),
+            np.empty((self._degree.max(), 2), np.int32),
+        )
+
+    def _rules(
+        self, bodies: np.ndarray, domain: np.ndarray, predicted: np.ndarray, correct: np.ndarray
+    ) -> np.ndarray:
+        """Make rules of the counts, those that reach the thresholds: FOUND[n]."""
+        codes = self.codes.encode(bodies)
+        turned = self.codes.turned(codes)
+        body, key = np.nonzero(correct.sum(axis=0) >= self.thresholds.correct)
+        code = np.where(key & 1, turned[body], codes[body])
+        # no rule has its head as body, and a body that is its own reverse was compared twice
+        keep = code != (key & ~1) + 1
+        keep &= (codes[body] != turned[body]) | (key & 1 == 0)
+        body, key, code = body[keep], key[keep], code[keep]
+        halves = predicted[:, body].astype(np.float64), correct[:, body, key].astype(np.float64)
+        part, whole = domain[body, 1], domain[body, 0]
+        scale = whole / part
+        found = np.empty(len(body), FOUND)
+        found["kind"], found["flags"], found["relation"] = CYCLIC, 0, key >> 1
+        found["head_constant"] = found["body_constant"] = NONE_ID
+        found["body"] = code
+        found["predicted"] = np.rint(halves[0].sum(axis=0) * scale)
+        found["correct"] = np.rint(halves[1].sum(axis=0) * scale)
+        # two halves of a sample tell how much it may err; there is less to err about what is left
+        shares = halves[1] / np.maximum(halves[0], 1)
+        error = abs(shares[0] - shares[1]) / 2 * np.sqrt(1 - part / whole)
+        found["error"] = np.where(part < whole, error, np.nan)
+        share = found["correct"] / found["predicted"]
+        return np.asarray(found[share >= self.thresholds.confidence])
+
+
+def _scrambled(numbers: np.ndarray) -> np.ndarray:
+    """Mix the bits of whole numbers, the same on every machine: uint64[n]."""
+    mixed = numbers.astype(np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))

@@ -1,0 +1,156 @@
+"""The miner that needs nothing but this package.
+
+It finds all rules of its language that reach the thresholds: constant, dangling, zero and reflexive
+rules with at most one body atom, and cyclic rules. Of cyclic rules with three or more body atoms it
+finds those of the most useful bodies, as far as it is let. Rules with more correct predictions are
+taken for more useful. What is found depends on the data and the limits alone, not on the number of
+threads; with a limit in seconds it depends on the machine how far down the same list one gets.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgagg.errors import Failed, InputError
+from kgagg.graph.graph import Graph
+from kgagg.mining.native.budget import Budget
+from kgagg.mining.native.cyclic import Cyclic, Effort
+from kgagg.mining.native.found import Codes, Thresholds, most_useful, rule_set
+from kgagg.mining.native.unary import mine_unary
+from kgagg.mining.record import canonical_digest, save_record
+from kgagg.mining.runner import signals
+from kgagg.rules.ruleset import RuleSet
+from kgagg.rules.writing import BINARY, PARQUET, write
+from kgagg.util.machine import processors
+
+
+def mine(
+    data: str,
+    out: Path,
+    *,
+    max_length_cyclic: int = 3,
+    rules: int | None = 2_000_000,
+    effort: Effort | None = None,
+    thresholds: Thresholds | None = None,
+    seconds: float | None = None,
+    threads: int | None = None,
+    quiet: bool = True,
+) -> dict[str, Any]:
+    """Mine rules into `out`, and return the record written beside it.
+
+    Parameters
+    ----------
+    data : str
+        A folder with train.txt, or the name of a registered dataset.
+    out : Path
+        The rule file: binary if it ends in .kgagg, Parquet if in .parquet, else text.
+    max_length_cyclic : int
+        The longest body of cyclic rules.
+    rules : int or None
+        Keep at most this many rules: all cyclic and zero rules first, then those with most correct
+        predictions; None keeps all.
+    effort : Effort, optional
+        How much work is done for cyclic bodies of three and more steps.
+    thresholds : Thresholds, optional
+        What a rule must reach.
+    seconds : float, optional
+        Stop mining after this time, and write what was found by then.
+    threads : int, optional
+        All that this process may use without it.
+    quiet : bool
+        Show no progress.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+    KeyboardInterrupt
+        If a signal asked to end; what had been found by then is written.
+    """
+    effort, thresholds = effort or Effort(), thresholds or Thresholds()
+    threads = threads if threads is not None else processors()
+    if threads < 1:
+        raise InputError(f"--threads {threads}: expected 1 or more")
+    graph = Graph.read(data)
+    longest = Codes(2 * len(graph.relations)).longest
+    if not 1 <= max_length_cyclic <= longest:
+        raise InputError(
+            f"--max-length-cyclic {max_length_cyclic}: expected 1 to {longest} "
+            f"with {len(graph.relations)} relations"
+        )
+    with signals() as received:
+        budget = Budget(seconds, threads, received, quiet=quiet)
+        unary, left_out = mine_unary(graph, thresholds, rules, budget)
+        search = Cyclic(graph, thresholds, effort, budget)
+        search.count_short(max_length_cyclic)
+        report = search.count_long(max_length_cyclic)
+        found = np.concatenate([unary, *search.found])
+        kept = most_useful(found, rules)
+        if not len(kept):
+            raise Failed(f"native: found no rule in {data}")
+        mined, error = rule_set(kept, graph, out.name)
+        budget.end(f"{len(mined):,} rules")
+        took = budget.elapsed
+        write(mined, out)
+    sampled = np.flatnonzero(~np.isnan(error))
+    record = save_record(
+        out,
+        data,
+        graph,
+        mined.counts(),
+        _digest(mined, out),
+        complete=budget.stopped is None,
+        threads=threads,
+        settings={
+            "max_length_cyclic": max_length_cyclic,
+            "rules": rules,
+            "seconds": seconds,
+            "correct": thresholds.correct,
+            "confidence": thresholds.confidence,
+            "zero": thresholds.zero,
+            "bodies": effort.bodies,
+            "search": effort.search,
+            "count": effort.count,
+        },
+        stopped=budget.stopped,
+        left_out=left_out + len(found) - len(kept),
+        long_bodies=report,
+        sampled={
+            "rules": len(sampled),
+            "standard_error": float(np.sqrt(np.mean(error[sampled] ** 2))) if len(sampled) else 0.0,
+            "lines": _ranges(sampled + 1),
+        },
+        runs=[
+            {
+                "seconds": round(took, 2),
+                "peak_memory_mb": _peak_memory() >> 20,
+                "rules": len(mined),
+            }
+        ],
+    )
+    if received:
+        raise KeyboardInterrupt(f"native: {budget.stopped}; kept {out.name}")
+    return record
+
+
+def _digest(rules: RuleSet, path: Path) -> str:
+    """Return the digest of the lines of a text file, or else of the rule set."""
+    return rules.digest if path.suffix in (BINARY, PARQUET) else canonical_digest(path)
+
+
+def _ranges(numbers: np.ndarray) -> str:
+    """Write ascending numbers as in ``3,7-9``."""
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    return ",".join(
+        f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs if len(run)
+    )
+
+
+def _peak_memory() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak * (1 if sys.platform == "darwin" else 1024)

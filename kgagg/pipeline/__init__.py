@@ -1,0 +1,1 @@
+"""What the Snakefile imports: configuration, plan, costs, provenance."""

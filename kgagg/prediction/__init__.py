@@ -1,0 +1,1 @@
+"""Answers to queries, new facts, and how probable they are."""

@@ -1,0 +1,207 @@
+"""From the value of a prediction to a probability, by isotonic regression on the valid split.
+
+What is calibrated are the answers to the queries of a split: an answer is right if it is a fact of
+that split, and facts of other splits are left out. So the probability is that of a new answer to a
+query which has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgagg.engine.engine import Engine
+from kgagg.engine.firings import Firings
+from kgagg.engine.queries import Queries
+from kgagg.errors import InputError
+from kgagg.graph.known import all_facts
+from kgagg.strategies.base import Strategy
+from kgagg.strategies.scoring import score
+
+
+@dataclass(frozen=True)
+class Answered:
+    """How often answers with a value are right.
+
+    Attributes
+    ----------
+    value : float64[n]
+        Distinct and ascending.
+    answers : int64[n]
+        How many answers have this value.
+    right : int64[n]
+        How many of these are facts of the split.
+    """
+
+    value: np.ndarray
+    answers: np.ndarray
+    right: np.ndarray
+
+    @classmethod
+    def of(cls, value: np.ndarray, right: np.ndarray) -> Answered:
+        """Count single answers, float64[m] and bool[m]."""
+        return cls._counted(value, np.ones(len(value), np.int64), right)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Answered]) -> Answered:
+        """Count the answers of all parts; at least one part."""
+        columns = ([getattr(part, name) for part in parts] for name in cls.__annotations__)
+        return cls._counted(*map(np.concatenate, columns))
+
+    @classmethod
+    def _counted(cls, value: np.ndarray, answers: np.ndarray, right: np.ndarray) -> Answered:
+        values, row = np.unique(value, return_inverse=True)
+        # the sums are whole numbers far below 2**53
+        sums = (np.bincount(row, counts, len(values)) for counts in (answers, right))
+        return cls(values, *(each.astype(np.int64) for each in sums))
+
+
+def answered(
+    engine: Engine,
+    strategy: Strategy,
+    split: str,
+    *,
+    top_x: int = 200,
+    threads: int | None = None,
+    memory: int | None = None,
+    quiet: bool = True,
+) -> Answered:
+    """Answer the queries of a split, and count how often answers with a value are right.
+
+    Parameters
+    ----------
+    engine : Engine
+    strategy : Strategy
+    split : str
+        ``"valid"`` or ``"test"``.
+    top_x, threads, memory, quiet
+        See `Engine.apply`.
+    """
+    chunks = engine.apply(
+        Queries.from_triples(engine.graph.split(split)),
+        all_facts(engine.graph),
+        top_x=top_x,
+        best=strategy.best,
+        complete=strategy.complete,
+        threads=threads,
+        memory=memory,
+        quiet=quiet,
+    )
+    none = Answered.of(np.empty(0), np.empty(0, np.bool_))
+    return Answered.joined([none, *_counted(chunks, strategy)])
+
+
+def _counted(chunks: Iterator[Firings], strategy: Strategy) -> Iterator[Answered]:
+    for firings in chunks:
+        queries = firings.queries
+        value = strategy.display(firings, score(firings, [strategy])[0])
+        query = np.repeat(np.arange(len(queries)), np.diff(firings.query_ptr))
+        owner = np.repeat(np.arange(len(queries)), np.diff(queries.target_ptr))
+        width = np.int64(1) << 32
+        right = np.isin(query * width + firings.candidate, owner * width + queries.target)
+        yield Answered.of(value, right)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A probability for each value, which grows with it.
+
+    Attributes
+    ----------
+    value : float64[n]
+        Ascending.
+    probability : float64[n]
+        Ascending. Between two values it is interpolated, beyond the last ones it stays.
+    """
+
+    value: np.ndarray
+    probability: np.ndarray
+
+    @classmethod
+    def fit(cls, counts: Answered) -> Calibration:
+        """Fit by isotonic regression: least squares among all functions that never fall.
+
+        Raises
+        ------
+        InputError
+            If there are no answers.
+        """
+        from scipy.optimize import isotonic_regression
+
+        if not len(counts.value):
+            raise InputError("no answers to calibrate with: the rules answer no query of valid")
+        fitted = isotonic_regression(counts.right / counts.answers, weights=counts.answers)
+        # the ends of each level say everything
+        cuts = fitted.blocks
+        ends = np.unique(np.concatenate([cuts[:-1], cuts[1:] - 1]))
+        return cls(counts.value[ends], np.clip(fitted.x[ends], 0.0, 1.0))
+
+    def __call__(self, value: np.ndarray) -> np.ndarray:
+        """Return the probability for each value, float64[m]."""
+        return np.interp(value, self.value, self.probability)
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """What was said of answers, and what is true of them.
+
+    Attributes
+    ----------
+    split : str
+        Whose queries were answered.
+    said, found : float64[bins]
+        The mean probability of the answers of a bin, and the share of them that is right.
+    answers : int64[bins]
+        How many there are; only bins that have some are listed.
+    error : float
+        The expected calibration error: the mean distance of the two, by answers.
+    brier : float
+        The mean squared distance of the probability of an answer from what it is, 0 or 1.
+    """
+
+    split: str
+    said: np.ndarray
+    found: np.ndarray
+    answers: np.ndarray
+    error: float
+    brier: float
+
+    @classmethod
+    def of(
+        cls, split: str, probability: np.ndarray, counts: Answered, bins: int = 10
+    ) -> Reliability:
+        """Compare probabilities, one for each of `counts.value`, in bins of equal width."""
+        answers, right = counts.answers, counts.right
+        place = np.minimum((probability * bins).astype(np.intp), bins - 1)
+        number, hits, said = (
+            np.bincount(place, weights, bins) for weights in (answers, right, answers * probability)
+        )
+        used = number > 0
+        number, hits, said = number[used], hits[used], said[used]
+        total = max(1.0, number.sum())
+        squares = right * (1 - probability) ** 2 + (answers - right) * probability**2
+        return cls(
+            split,
+            said / number,
+            hits / number,
+            number.astype(np.int64),
+            float(np.abs(said - hits).sum() / total),
+            float(squares.sum() / total),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {
+            "split": self.split,
+            "expected_calibration_error": self.error,
+            "brier": self.brier,
+            "bins": [
+                {"said": said, "found": found, "answers": answers}
+                for said, found, answers in zip(
+                    self.said.tolist(), self.found.tolist(), self.answers.tolist(), strict=True
+                )
+            ],
+        }

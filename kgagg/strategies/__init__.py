@@ -1,0 +1,1 @@
+"""Aggregation: from the rules that predict a candidate to one score."""

@@ -1,0 +1,289 @@
+r"""An aggregator that learns on valid what rules and candidates are worth.
+
+The score of a candidate that the rules 1, 2, ... predict, in descending order of confidence, is
+
+.. math:: \sum_i 0.8^{i-1} \, f_i \, (-\log(1 - conf_i)) + b
+
+which is noisy-or with a smooth cut in place of top-h, when all factors f are 1 and b is 0. The
+factor of a rule is one plus a change for the rule itself and changes that it shares with rules of
+the same head relation: those of its type, with its body, and with its head constant. A rule that
+seldom fires on valid thus takes after its kin. The bias b depends on how many facts of the query's
+relation the candidate has in train already: one that has a value of a functional relation needs no
+other. It is the sum of one for the relation and direction and one for all.
+
+Changes and biases follow the gradient of a softmax over the candidates of each query in valid, a
+convex loss, for as many epochs as serve triples that were left out best; none, if learning does not
+help. The other answers of valid are no negatives, but answers that were left out are: so are those
+of test when all of valid is learned from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self
+
+import numpy as np
+
+from kgagg.engine.firings import Firings
+from kgagg.graph.graph import Graph
+from kgagg.ranking.targets import reciprocal_ranks, target_rows
+from kgagg.rules.confidence import weight_of
+from kgagg.rules.ruleset import RuleSet
+from kgagg.rules.shapes import SIDE
+from kgagg.strategies import _learned
+from kgagg.strategies.base import Strategy, register
+from kgagg.strategies.fitting import Fitting, by_slot
+from kgagg.util.progress import Progress
+
+DEPTH, EPOCHS, FOLDS = 20, 4, 2
+SCALES = (1.0, 2.0, 4.0, 8.0)
+_DISCOUNT = 0.8 ** np.arange(DEPTH)
+# of the rule itself, its type, its body, its head constant, and of the bias
+_RATES = np.array([0.05, 0.02, 0.02, 0.02, 0.003])
+# the number of facts at which a new bin begins
+_EDGES = np.array([1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
+
+
+@register("learned")
+class Learned(Strategy):
+    """Discounted noisy-or with learned factors and biases (see the module).
+
+    Attributes
+    ----------
+    factor : float64[all rules]
+    bias : float64[2 * relations + 1, bins]
+        By slot (twice the relation, plus the direction); the last row counts for all.
+    key : int64[n]
+        Ascending: ``slot * entities + entity``, for entities that have facts in train.
+    bin : uint8[n]
+        Their bins; an entity without facts is in bin 0.
+    entities : int
+    """
+
+    name = "learned"
+    best = DEPTH
+    needs = ("train", "valid")
+    factor: np.ndarray
+    bias: np.ndarray
+    key: np.ndarray
+    bin: np.ndarray
+    entities: int
+
+    def score(self, firings: Firings) -> np.ndarray:
+        """Return the discounted sum of the weights, with factors and bias."""
+        return np.asarray(
+            _learned.score(
+                firings.query_ptr,
+                firings.queries.slots,
+                firings.rule_ptr,
+                firings.rules,
+                self.factor * _finite(firings.weight),
+                _DISCOUNT,
+                self.bias,
+                _bins(firings, self.key, self.bin, self.entities),
+            )
+        )
+
+    def contributions(self, rules: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+        """Return the discounted weight of each rule, with its factor."""
+        discount = np.zeros(len(rules))
+        discount[:DEPTH] = _DISCOUNT[: len(rules)]
+        weight = _finite(weight_of(confidence[rules]))
+        return np.asarray(discount * weight * self.factor[rules])
+
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """Return factors and biases."""
+        return {
+            "factor": self.factor,
+            "bias": self.bias,
+            "key": self.key,
+            "bin": self.bin,
+            "entities": np.array([self.entities]),
+        }
+
+    @classmethod
+    def restore(cls, report: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Make the strategy from factors and biases."""
+        parts = dict(arrays)
+        entities = int(parts.pop("entities")[0])
+        return cls.fitted_with(report, **parts, entities=entities)
+
+    def renumbered(self, relations: np.ndarray, entities: np.ndarray) -> Self:
+        """Return the strategy for other numbers; what is new has no facts and no bias."""
+        none = np.zeros((2, self.bias.shape[1]))
+        bias = np.concatenate([by_slot(self.bias[:-1], relations, none), self.bias[-1:]])
+        slot, entity = np.divmod(self.key, self.entities)
+        relation = _inverse(relations, len(self.bias) // 2)[slot >> 1]
+        entity = _inverse(entities, self.entities)[entity]
+        kept = np.flatnonzero((relation >= 0) & (entity >= 0))
+        key = (2 * relation[kept] + (slot[kept] & 1)) * len(entities) + entity[kept]
+        order = np.argsort(key)
+        return self.fitted_with(
+            self.report or {},
+            factor=self.factor,
+            bias=bias,
+            key=key[order],
+            bin=self.bin[kept][order],
+            entities=len(entities),
+        )
+
+    def fit(self, fitting: Fitting) -> Self:
+        """Choose the number of epochs on triples that are left out, then learn from all."""
+        engine, valid, seed = fitting.engine, fitting.valid(self.best), fitting.seed
+        key, bin = _degrees(engine.graph)
+        entities = len(engine.graph.entities)
+        bins = _bins(valid, key, bin, entities)
+        lesson = _Lesson(valid, bins, _groups(engine.rules), 2 * len(engine.graph.relations))
+        triples = valid.queries.triple
+        fold = np.random.default_rng(seed).integers(FOLDS, size=triples.max() + 1)[triples]
+        with Progress("learn", FOLDS * EPOCHS, "epochs", quiet=fitting.quiet) as progress:
+
+            def held_out(number: int) -> np.ndarray:
+                found = []
+                for values in lesson.epochs(fold != number, EPOCHS, seed):
+                    mrr = reciprocal_ranks(valid, lesson.scores(*values)[None])[0]
+                    found.append(mrr[fold == number].sum())
+                    progress.add(int(len(found) > 1))
+                return np.array(found)
+
+            with ThreadPoolExecutor(min(fitting.workers, FOLDS)) as pool:
+                curve = np.sum(list(pool.map(held_out, range(FOLDS))), axis=0) / len(fold)
+        epochs = int(np.argmax(np.round(curve, 9)))
+        *_, (factor, bias) = lesson.epochs(np.ones(len(fold), np.bool_), epochs, seed)
+        report = {
+            "along": "epochs",
+            "curve": [[epoch, mrr] for epoch, mrr in enumerate(curve.tolist())],
+            "epochs": epochs,
+            "scale": lesson.scale,
+        }
+        return self.fitted_with(
+            report, factor=factor, bias=bias, key=key, bin=bin, entities=entities
+        )
+
+
+class _Lesson:
+    """What there is to learn from.
+
+    Parameters
+    ----------
+    valid : Firings
+    bins : uint8[candidates]
+    group : int32[all rules, groups]
+    slots : int
+    """
+
+    def __init__(self, valid: Firings, bins: np.ndarray, group: np.ndarray, slots_: int) -> None:
+        self.valid, self.bins, self.group, self.slots = valid, bins, group, slots_
+        queries = valid.queries
+        self.weight = _finite(valid.weight)
+        self.slot = queries.slots
+        self.row = target_rows(valid)
+        every, still = np.ones(len(self.row), np.bool_), np.zeros(len(_RATES))
+        order = np.arange(len(queries))
+        losses = [self._step(order, every, s, still, self._start()) for s in SCALES]
+        self.scale = SCALES[int(np.argmin(losses))]
+
+    def _start(self) -> tuple[np.ndarray, ...]:
+        changes = (self.group.shape[1], len(self.weight))
+        biases = (self.slots + 1, len(_EDGES) + 1)
+        return np.zeros(changes), np.ones(changes), np.zeros(biases), np.ones(biases)
+
+    def _step(
+        self,
+        order: np.ndarray,
+        used: np.ndarray,
+        scale: float,
+        rates: np.ndarray,
+        state: tuple[np.ndarray, ...],
+    ) -> float:
+        valid = self.valid
+        return float(
+            _learned.learn(
+                order,
+                valid.query_ptr,
+                self.slot,
+                valid.queries.target_ptr,
+                self.row,
+                used,
+                valid.rule_ptr,
+                valid.rules,
+                self.weight,
+                _DISCOUNT,
+                self.bins,
+                self.group,
+                scale,
+                rates,
+                *state,
+            )
+        )
+
+    def epochs(
+        self, used: np.ndarray, epochs: int, seed: int
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield factor and bias before the first epoch and after each one."""
+        state = self._start()
+        generator = np.random.default_rng(seed)
+        for epoch in range(epochs + 1):
+            if epoch:
+                order = generator.permutation(len(self.slot))
+                self._step(order, used, self.scale, _RATES, state)
+            changes = [c[g] for c, g in zip(state[0], self.group.T, strict=True)]
+            yield 1.0 + np.sum(changes, axis=0), state[2]
+
+    def scores(self, factor: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        """Return the score of each candidate: float64[candidates]."""
+        valid = self.valid
+        value = factor * self.weight
+        shape = (valid.query_ptr, self.slot, valid.rule_ptr, valid.rules)
+        return np.asarray(_learned.score(*shape, value, _DISCOUNT, bias, self.bins))
+
+
+def _inverse(before: np.ndarray, count: int) -> np.ndarray:
+    """Return the new number of each of `count` old ones, -1 for none (see `renumbered`)."""
+    result = np.full(count, -1)
+    seen = np.flatnonzero(before >= 0)
+    result[before[seen]] = seen
+    return result
+
+
+def _finite(weight: np.ndarray) -> np.ndarray:
+    """Bound the weights of rules of confidence 1, which are infinite."""
+    return np.minimum(weight, 40.0)
+
+
+def _groups(rules: RuleSet) -> np.ndarray:
+    """Return the groups of each rule, numbered by kind of group: int32[all rules, 4]."""
+    relation, types = rules.relation, rules.types
+    side = rules.flags & SIDE
+    kinds = [
+        (relation, types),
+        (relation, types, rules.body),
+        (relation, types, side, rules.head_constant),
+    ]
+    numbers = [np.arange(len(rules))]
+    for columns in kinds:
+        code = np.zeros(len(rules), np.int64)
+        for column in columns:
+            # from 0: there are negative numbers for what is no entity
+            column = column.astype(np.int64) - int(column.min(initial=0))
+            code = code * (int(column.max(initial=0)) + 1) + column
+        numbers.append(np.unique(code, return_inverse=True)[1])
+    return np.ascontiguousarray(np.stack(numbers, axis=1).astype(np.int32))
+
+
+def _degrees(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Return keys and bins of the entities that have facts in train (see `Learned`)."""
+    head, relation, tail = graph.train.astype(np.int64).T
+    entities = len(graph.entities)
+    keys = np.concatenate([2 * relation * entities + tail, (2 * relation + 1) * entities + head])
+    key, count = np.unique(keys, return_counts=True)
+    return key, np.digitize(count, _EDGES).astype(np.uint8)
+
+
+def _bins(firings: Firings, key: np.ndarray, bin: np.ndarray, entities: int) -> np.ndarray:
+    """Return the bin of each candidate: uint8[candidates]."""
+    slot = np.repeat(firings.queries.slots, np.diff(firings.query_ptr))
+    wanted = slot * entities + firings.candidate
+    place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+    return np.where(key[place] == wanted, bin[place], 0).astype(np.uint8)

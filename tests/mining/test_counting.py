@@ -1,0 +1,101 @@
+"""Exact counts of rules against nested loops."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from test_engine import Case, cases
+
+from kgagg.cli import main
+from kgagg.graph.graph import Graph
+from kgagg.mining.counting import count, predictions, reestimate
+from kgagg.rules.confidence import Confidence
+from kgagg.rules.ruleset import RuleSet
+from kgagg.rules.shapes import SIDE, XX
+
+
+def expected(case: Case, line: int, flags: int) -> set[tuple[str, str]]:
+    """The pairs that a rule predicts, seen from the variable of its head."""
+    meaning = dataclasses.replace(case.semantics, branching=0, discrimination=0)
+    rule = case.rules[line - 1]
+    there = {entity for head, _, tail in case.facts for entity in (head, tail)}
+    pairs = set()
+    for (direction, _, entity), others in naive.predictions(
+        set(case.facts), case.entities, rule, meaning
+    ).items():
+        if direction == bool(flags & (SIDE | XX)) and entity in there:
+            pairs |= {(other, entity) if direction else (entity, other) for other in others}
+    return pairs
+
+
+@given(cases(longest=5))
+def test_counts_are_those_of_nested_loops(case: Case) -> None:
+    world = case.world()
+    rules, graph = world.rules, world.graph
+    predicted, correct = count(rules, graph, case.semantics, threads=1)
+    again = count(rules, graph, case.semantics, threads=3)
+    assert np.array_equal(again, (predicted, correct))
+    names = graph.entities
+    for row, (line, flags) in enumerate(
+        zip(rules.line.tolist(), rules.flags.tolist(), strict=True)
+    ):
+        rule = case.rules[line - 1]
+        pairs = expected(case, line, flags)
+        right = {pair for pair in pairs if (pair[0], rule.head[0], pair[1]) in case.facts}
+        assert (predicted[row], correct[row]) == (len(pairs), len(right)), str(rule)
+        if row < 3:
+            found = predictions(rules, graph, row, case.semantics)
+            assert {(names[head], names[tail]) for head, _, tail in found.tolist()} == pairs
+            assert len(found) == len(pairs)
+
+
+def test_the_rules_are_ranked_again(world: Path) -> None:
+    graph = Graph.from_folder(world)
+    settings = Confidence.preset("anyburl")
+    rules = RuleSet.read(world / "rules.txt", (graph.entities, graph.relations), settings)
+    again = reestimate(rules, graph)
+    assert (np.diff(again.confidence) <= 0).all()
+    assert sorted(map(again.text, range(9))) == sorted(map(rules.text, range(9)))
+    zero = next(row for row in range(9) if not again.length[row])
+    entities = len(np.unique(graph.train[:, [0, 2]]))
+    facts = np.unique(graph.train, axis=0)
+    r0, e4 = graph.relations.id("r0"), graph.entities.id("e4")
+    assert again.predicted[zero] == entities
+    assert again.correct[zero] == ((facts[:, 1] == r0) & (facts[:, 2] == e4)).sum()
+
+
+def test_the_verb_writes_them(world: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    call = ["rules", str(world / "rules.txt"), "-q", "--reestimate", str(world), "--to", str(out)]
+    assert main(call) == 0
+    graph = Graph.from_folder(world)
+    names = (graph.entities, graph.relations)
+    written = RuleSet.read(out, names)
+    exact = reestimate(RuleSet.read(world / "rules.txt", names), graph)
+    assert np.array_equal(written.confidence, exact.confidence)
+    assert np.array_equal(written.predicted, exact.predicted)
+    assert main([*call, "--data", str(world)]) == 2
+
+
+def test_wnrr(shared_data: Path, wnrr: Path) -> None:
+    """AnyBURL's counts are exact where they are small enough not to be sampled."""
+    graph = Graph.from_folder(wnrr)
+    path = shared_data / "rules" / "wnrr.anyburl.rules.xz"
+    rules = RuleSet.read(path, (graph.entities, graph.relations))
+    predicted, correct = count(rules, graph)
+    constant = rules.types == 1
+    same = (predicted == rules.predicted) & (correct == rules.correct)
+    assert same[constant].mean() > 0.999
+
+
+@pytest.mark.parametrize("name", ["anyburl", "pyclause"])
+def test_no_rules(world: Path, name: str) -> None:
+    graph = Graph.from_folder(world)
+    rules = RuleSet.read(world / "rules.txt", (graph.entities, graph.relations))
+    none = dataclasses.replace(rules, **{k: v[:0] for k, v in rules.columns().items()})  # type: ignore[arg-type]
+    assert len(reestimate(none, graph, name)) == 0

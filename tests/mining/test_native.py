@@ -1,0 +1,206 @@
+"""The native miner: every rule and every count as the definition has them."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgagg.cli import main
+from kgagg.errors import Failed, InputError
+from kgagg.graph.graph import Graph
+from kgagg.mining.counting import count
+from kgagg.mining.native import miner as native
+from kgagg.mining.native.cyclic import Effort
+from kgagg.mining.native.found import Codes, Thresholds
+from kgagg.rules.ruleset import RuleSet
+
+ALL = Effort(bodies=None)
+
+
+def folder_of(facts: set[naive.Fact], folder: Path) -> str:
+    folder.mkdir(exist_ok=True)
+    (folder / "train.txt").write_text("".join("\t".join(fact) + "\n" for fact in sorted(facts)))
+    return str(folder)
+
+
+def random_facts(seed: int, entities: int, relations: int, facts: int) -> set[naive.Fact]:
+    chosen = random.Random(seed)
+    return {
+        (
+            f"e{chosen.randrange(entities)}",
+            f"r{chosen.randrange(relations)}",
+            f"e{chosen.randrange(entities)}",
+        )
+        for _ in range(facts)
+    }
+
+
+def mined(out: Path) -> dict[str, tuple[int, int]]:
+    rules = RuleSet.read(out)
+    rows = range(len(rules))
+    return {rules.text(i): (int(rules.predicted[i]), int(rules.correct[i])) for i in rows}
+
+
+def small_facts() -> st.SearchStrategy[set[naive.Fact]]:
+    entity, relation = st.sampled_from([f"e{i}" for i in range(5)]), st.sampled_from(["r0", "r1"])
+    fact = st.tuples(entity, relation, entity)
+    return st.sets(fact, min_size=4, max_size=20)
+
+
+@settings(max_examples=25)
+@given(facts=small_facts())
+def test_all_rules_with_their_counts(
+    facts: set[naive.Fact], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("native")
+    limits = {"correct": 2, "zero": 1}
+    expected = naive.mine(facts, longest=3, share=0.3, **limits)
+    thresholds = Thresholds(confidence=0.3, **limits)
+    data = folder_of(facts, folder)
+    if not expected:
+        with pytest.raises(Failed, match="found no rule"):
+            native.mine(data, folder / "mined.rules", effort=ALL, thresholds=thresholds)
+        return
+    native.mine(data, folder / "mined.rules", effort=ALL, thresholds=thresholds)
+    assert mined(folder / "mined.rules") == expected
+
+
+def test_long_bodies(tmp_path: Path) -> None:
+    facts = random_facts(1, entities=12, relations=2, facts=30)
+    expected = naive.mine(facts, longest=4, correct=2, share=1e-4, zero=100)
+    native.mine(folder_of(facts, tmp_path), tmp_path / "out.rules", max_length_cyclic=4, effort=ALL)
+    assert mined(tmp_path / "out.rules") == expected
+
+
+@pytest.fixture(scope="module")
+def dense(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A graph in which bodies of length three are many."""
+    folder = tmp_path_factory.mktemp("dense")
+    return folder_of(random_facts(2, entities=60, relations=6, facts=1500), folder)
+
+
+def test_threads_and_files_make_no_difference(dense: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"effort": Effort(bodies=700, search=1 << 20, count=1 << 10)}
+    files = {1: tmp_path / "one.rules", 2: tmp_path / "two.rules", 3: tmp_path / "three.kgagg"}
+    records = {n: native.mine(dense, out, threads=n, **options) for n, out in files.items()}
+    assert files[1].read_bytes() == files[2].read_bytes()
+    assert records[1]["digest"] == records[2]["digest"]
+    assert RuleSet.read(files[3]).digest == RuleSet.read(files[1]).digest
+    assert records[1]["sampled"]["rules"] > 0
+
+
+def test_sampled_confidences_are_within_the_stated_error(dense: str, tmp_path: Path) -> None:
+    record = native.mine(dense, tmp_path / "out.rules", effort=Effort(count=1 << 12), rules=None)
+    graph = Graph.from_folder(dense)
+    rules = RuleSet.read(tmp_path / "out.rules", (graph.entities, graph.relations))
+    lines = {
+        line
+        for part in record["sampled"]["lines"].split(",")
+        for line in range(int(part.split("-")[0]), int(part.split("-")[-1]) + 1)
+    }
+    assert len(lines) == record["sampled"]["rules"] > 100
+    sampled = np.isin(rules.line, list(lines))
+    predicted, correct = count(rules, graph)
+    assert (rules.predicted[~sampled] == predicted[~sampled]).all()
+    assert (rules.correct[~sampled] == correct[~sampled]).all()
+    error = (rules.correct / rules.predicted - correct / predicted)[sampled]
+    stated = record["sampled"]["standard_error"]
+    assert 0.5 * stated < np.sqrt(np.mean(error**2)) < 1.5 * stated
+
+
+def test_the_most_useful_rules_are_kept(dense: str, tmp_path: Path) -> None:
+    everything, few = tmp_path / "all.rules", tmp_path / "few.rules"
+    native.mine(dense, everything, max_length_cyclic=1, rules=None)
+    record = native.mine(dense, few, max_length_cyclic=1, rules=1000)
+    rules, kept = RuleSet.read(everything), mined(few)
+    assert record["left_out"] == len(rules) - len(kept)
+    assert 500 < len(kept) <= 1000
+    assert kept.items() <= mined(everything).items()
+    unary = rules.kind != 0
+    least = min(correct for text, (_, correct) in kept.items() if "(X,Y)" not in text)
+    assert np.count_nonzero(unary & (rules.correct > least)) <= 1000
+
+
+def test_more_bodies_extend_the_same_list(dense: str, tmp_path: Path) -> None:
+    found = []
+    for bodies in (100, 300):
+        out = tmp_path / f"{bodies}.rules"
+        record = native.mine(dense, out, effort=Effort(bodies=bodies), rules=None)
+        assert record["long_bodies"]["counted"] == bodies < record["long_bodies"]["found"]
+        found.append(mined(out))
+    assert found[0].items() < found[1].items()
+
+
+def test_time_is_kept_and_told(dense: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"max_length_cyclic": 5, "effort": Effort(None, 1 << 40, 1 << 40)}
+    started = time.monotonic()
+    record = native.mine(dense, tmp_path / "out.rules", seconds=2, rules=None, **options)
+    assert time.monotonic() - started < 30
+    assert not record["complete"]
+    assert record["stopped"] == "the 2.0 s were over"
+    assert mined(tmp_path / "out.rules")
+
+
+def test_ctrl_c_keeps_what_is_found(dense: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.rules"
+    call = ["mine", "native", dense, "--out", str(out), "--max-length-cyclic", "5", "--bodies", "0"]
+    child = subprocess.Popen(
+        [Path(sys.executable).with_name("kgagg"), *call, "--rules", "0", "--seconds", "300"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(8)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "interrupted by SIGINT; kept out.rules" in errors
+    assert mined(out)
+    assert not json.loads((tmp_path / "out.rules.json").read_text())["complete"]
+
+
+def test_command_line(dense: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.rules.gz"
+    assert main(["mine", "native", dense, "--out", str(out), "--bodies", "10", "--quiet"]) == 0
+    record = json.loads((tmp_path / "out.rules.gz.json").read_text())
+    assert record["complete"]
+    assert record["settings"]["bodies"] == 10
+    assert f"{record['rules']['total']:,} rules" in capsys.readouterr().out
+    assert main(["mine", "native", dense, "--out", str(out), "--max-length-cyclic", "99"]) == 2
+    assert "--max-length-cyclic 99: expected 1 to 17 with 6 relations" in capsys.readouterr().err
+
+
+def test_wnrr(wnrr: Path, tmp_path: Path) -> None:
+    record = native.mine(str(wnrr), tmp_path / "out.rules")
+    assert record["long_bodies"]["sampled"] == record["left_out"] == 0
+    assert record["long_bodies"]["counted"] == record["long_bodies"]["found"]
+    graph = Graph.from_folder(wnrr)
+    rules = RuleSet.read(tmp_path / "out.rules", (graph.entities, graph.relations))
+    predicted, correct = count(rules, graph)
+    exact = (rules.predicted == predicted) & (rules.correct == correct)
+    assert np.count_nonzero(~exact) <= record["sampled"]["rules"]
+
+
+def test_codes() -> None:
+    codes = Codes(6)
+    bodies = np.array([[5, 0, 3], [0, -1, -1], [2, 2, -1]], np.int32)
+    numbers = codes.encode(bodies)
+    assert (codes.decode(numbers) == bodies).all()
+    assert codes.lengths(numbers).tolist() == [3, 1, 2]
+    assert codes.decode(codes.turned(numbers)).tolist() == [[2, 1, 4], [1, -1, -1], [3, 3, -1]]
+
+
+def test_arguments(dense: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--threads 0: expected 1 or more"):
+        native.mine(dense, tmp_path / "out.rules", threads=0)

@@ -1,0 +1,433 @@
+"""The workflow: planned as it should be, run for real on nations, killed, cut off, resumed."""
+
+from __future__ import annotations
+
+import fcntl
+import html
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kgagg.data.datasets import fetch
+from kgagg.data.download import digest_of
+from kgagg.data.registry import find
+from kgagg.errors import Unavailable
+from kgagg.report.manifest import differences
+from kgagg.report.results import read_json
+
+ROOT = Path(__file__).parents[2]
+BYTES = ("firings/*/*/*.parquet", "models/**/*.json", "ranks/**/*.parquet", "tables/*.md")
+# tables and files that tell of time differ from run to run
+TIMED = ("runtimes", "claims")
+
+
+def command(*arguments: str, config: str | Path = "demo") -> list[str]:
+    files = [ROOT / "config" / "config.yaml"]
+    if config != "config":
+        files.append(ROOT / "config" / f"{config}.yaml" if isinstance(config, str) else config)
+    call = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
+    # the files come last, as they would take a target that follows for one of them
+    return [*call, *arguments, "--cores", "2", "--configfile", *map(str, files)]
+
+
+def snakemake(
+    folder: Path, *arguments: str, config: str | Path = "demo", within: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run in a folder of its own, so that tests do not meet in .snakemake."""
+    return subprocess.run(
+        [*within, *command(*arguments, config=config)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1200,
+    )
+
+
+def succeed(run: subprocess.CompletedProcess[str]) -> str:
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout + run.stderr
+
+
+def jobs(run: subprocess.CompletedProcess[str]) -> Counter[str]:
+    """Read how many jobs of each rule a dry run plans."""
+    table = succeed(run).rpartition("Job stats:")[2].partition("\n\n")[0]
+    return Counter({rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", table, re.M)})
+
+
+# --- plans -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("config", "pairs"), [("demo", 4), ("config", 8)])
+def test_the_plan_is_complete(tmp_path: Path, config: str, pairs: int) -> None:
+    run = snakemake(tmp_path, "--dry-run", config=config)
+    planned = jobs(run)
+    assert planned["dataset"] == 4
+    # the demo has a second rule set where AnyBURL's jar is at hand
+    assert planned["mine_rules"] in (pairs, 8)
+    assert planned["result"] == planned["mine_rules"] == planned["time"]
+    assert planned["rank_plain"] == 4 * planned["result"]
+    assert "Predicted cost on 2 cores" in run.stderr
+
+
+def upstream(run: subprocess.CompletedProcess[str]) -> dict[str, set[str]]:
+    """Read from a dry run what every file is made from, directly or not."""
+    direct: dict[str, set[str]] = {}
+    for block in re.split(r"\n(?=(?:local)?rule \w+:)", succeed(run)):
+        files = {
+            key: set(found[1].split(", "))
+            if (found := re.search(rf"^ +{key}: (.*)$", block, re.M))
+            else set()
+            for key in ("input", "output")
+        }
+        for file in files["output"]:
+            direct[file] = files["input"]
+    result: dict[str, set[str]] = {}
+
+    def walk(file: str) -> set[str]:
+        if file not in result:
+            result[file] = set(direct.get(file, ()))
+            for source in direct.get(file, ()):
+                result[file] |= walk(source)
+        return result[file]
+
+    for file in direct:
+        walk(file)
+    return result
+
+
+@pytest.mark.parametrize("config", ["demo", "config"])
+def test_nothing_of_test_is_behind_what_is_tuned(tmp_path: Path, config: str) -> None:
+    behind = upstream(snakemake(tmp_path, "--dry-run", config=config))
+
+    def of_test(files: set[str]) -> list[str]:
+        return [file for file in files if "test" in re.split(r"[/.]", file)]
+
+    tuned = [file for file in behind if "/models/" in file]
+    mined = [file for file in behind if "/rules/" in file]
+    assert len(tuned) >= 4
+    assert len(mined) >= 8
+    for file in tuned + mined:
+        assert any("/tuning/" in source for source in behind[file]), file
+        assert not of_test(behind[file]), file
+    # the reading of the plan is right: what is ranked on test does have it behind it
+    ranked = [file for file in behind if "/ranks/" in file and "/test/" in file]
+    assert ranked
+    assert all(any(file.endswith("/test.txt") for file in of_test(behind[file])) for file in ranked)
+
+
+# --- configurations that are wrong ----------------------------------------------------------------
+
+
+def test_a_wrong_configuration_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
+    run = snakemake(tmp_path, "--dry-run", "--config", "datsets=[wnrr]")
+    assert run.returncode != 0
+    assert "unknown key datsets; did you mean datasets?" in run.stdout + run.stderr
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def offline() -> tuple[str, ...]:
+    """Return what to put before a command so that it has no network, if there is such a thing."""
+    for call in (("unshare", "--net"), ("unshare", "--map-root-user", "--net")):
+        try:
+            if subprocess.run([*call, "true"], capture_output=True, check=False).returncode == 0:
+                return call
+        except FileNotFoundError:
+            break
+    return ()
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the whole workflow run on nations: fetched, then cut off from the network."""
+    try:
+        fetch(find("nations"), quiet=True)
+    except Unavailable as error:
+        pytest.skip(f"nations cannot be had: {error}")
+    # one run for all workers of pytest-xdist
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "workflow"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            (folder / "nations.yaml").write_text(yaml.safe_dump(CONFIG))
+            succeed(snakemake(folder, "fetch", config=folder / "nations.yaml"))
+            succeed(snakemake(folder, config=folder / "nations.yaml", within=offline()))
+            (folder / "done").touch()
+    return folder
+
+
+CONFIG = {
+    "results": "out",
+    "datasets": ["nations"],
+    "rules": ["native"],
+    "rule_sets": {"native": {"options": {"max-length-cyclic": 2, "rules": 20000}}},
+    "strategies": ["max", "max+", "noisy-or-top-h*", "learned"],
+    "chunks": 2,
+    "threads": {"mine": 2, "apply": 1, "time": 2},
+    "repeats": 1,
+    "resamples": 200,
+}
+
+
+@pytest.fixture
+def again(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished run, to be changed."""
+    shutil.copytree(finished, tmp_path / "again", dirs_exist_ok=True)
+    return tmp_path / "again"
+
+
+def content(folder: Path, *patterns: str) -> dict[str, bytes]:
+    """Read the files that must not differ from run to run."""
+    files = itertools.chain.from_iterable((folder / "out").glob(pattern) for pattern in patterns)
+    return {
+        str(path.relative_to(folder)): path.read_bytes() for path in files if path.stem not in TIMED
+    }
+
+
+def test_everything_is_made(finished: Path) -> None:
+    out = finished / "out"
+    result = read_json(out / "results" / "nations" / "native.json")
+    assert list(result["strategies"]) == CONFIG["strategies"]
+    assert 0.5 < result["strategies"]["max+"]["mrr"]["value"] < 1
+    assert differences(read_json(out / "manifest.json"), out, ROOT / "envs/requirements.lock") == []
+    for name, forms in (("tables/results", "md tex csv html"), ("plots/curve", "svg png")):
+        for form in forms.split():
+            assert (out / f"{name}.{form}").stat().st_size > 100
+    assert (out / "report" / "index.html").stat().st_size > 50_000
+    logs = {
+        path.relative_to(out / "logs").parts[0].removesuffix(".log")
+        for path in (out / "logs").rglob("*.log")
+    }
+    measured = {
+        path.relative_to(out / "benchmarks").parts[0].removesuffix(".tsv")
+        for path in (out / "benchmarks").rglob("*.tsv")
+    }
+    assert logs - measured == {"fetch", "before_test", "settings"}
+
+
+def test_it_was_made_without_a_network(finished: Path) -> None:
+    if not offline():
+        pytest.skip("`unshare --net` is not allowed here: the run had a network")
+    assert (finished / "done").exists()
+
+
+def test_nothing_is_done_twice(again: Path) -> None:
+    config = again / "nations.yaml"
+    assert "Nothing to be done" in succeed(snakemake(again, "--dry-run", config=config))
+    # one strategy more: its ranks, and what they go into
+    more = jobs(
+        snakemake(
+            again,
+            "--dry-run",
+            "--config",
+            "strategies=[max,max+,noisy-or,noisy-or-top-h*,learned]",
+            config=config,
+        )
+    )
+    assert more["rank_plain"] == 1
+    assert not {"apply_part", "gather", "tune_h", "rank_tuned", "fit", "mine_rules"} & more.keys()
+
+
+def test_a_run_that_was_killed_ends_with_the_same_bytes(again: Path) -> None:
+    config = again / "nations.yaml"
+    expected = content(again, *BYTES)
+    assert len(expected) > 10
+    for name in ("firings", "models", "ranks", "results", "tables"):
+        shutil.rmtree(again / "out" / name)
+    parts = "--set-scatter", "queries=5"
+    child = subprocess.Popen(
+        command(*parts, config=config),
+        cwd=again,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    firings = again / "out" / "firings"
+    deadline = time.monotonic() + 300
+    while not any(firings.glob("*/*/*/*.parquet")) and time.monotonic() < deadline:
+        assert child.poll() is None, "ended before it could be killed"
+        time.sleep(0.05)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    assert not any(firings.glob("*/*/test.parquet"))
+    succeed(snakemake(again, "--unlock", config=config))
+    succeed(snakemake(again, *parts, config=config))
+    assert content(again, *BYTES) == expected
+
+
+def test_rules_can_be_supplied_or_pinned(again: Path) -> None:
+    mined = again / "out" / "rules" / "nations" / "native.rules.zst"
+    rules = again / "my.rules.zst"
+    shutil.copy(mined, rules)
+    digest = f"sha256:{digest_of(rules, 'sha256')}"
+    entries = {"supplied": {"file": str(rules)}, "pinned": {"file": str(rules), "digest": digest}}
+    sets = {
+        name: {"title": name, "top_h": [1], "datasets": {"nations": entry}}
+        for name, entry in entries.items()
+    }
+    config = again / "own.yaml"
+    config.write_text(yaml.safe_dump(CONFIG | {"rules": list(sets), "rule_sets": sets}))
+    succeed(snakemake(again, "mine", config=config))
+    first, *others = (
+        read_json(again / "out" / "rules" / "nations" / f"{name}.counts.json")["digest"]
+        for name in ("native", *sets)
+    )
+    assert others == [first, first]
+    # another content than the pinned one is refused
+    entries["pinned"]["digest"] = "sha256:" + "0" * 64
+    config.write_text(yaml.safe_dump(CONFIG | {"rules": ["pinned"], "rule_sets": sets}))
+    run = snakemake(again, "mine", config=config)
+    assert run.returncode != 0
+    assert "0000" in run.stdout + run.stderr
+
+
+def test_what_does_not_hold_is_told_by_the_exit_code(again: Path) -> None:
+    config = again / "nations.yaml"
+    run = snakemake(again, "verify", config=config)
+    assert "All files have the digests of the manifest." in succeed(run)
+    assert "NOT RUN" in run.stdout
+    # the manifest is not written anew to fit
+    (again / "out" / "rules" / "nations" / "native.rules.zst.json").write_text("{}")
+    run = snakemake(again, "verify", config=config)
+    assert run.returncode != 0
+    assert "native.rules.zst.json: changed since the manifest was written" in run.stdout
+
+
+# --- a real cluster, a real browser -------------------------------------------------------------
+
+
+def sandbox(folder: Path, packages: str, *call: str, limit: int) -> str:
+    """Run a command with Debian packages, in an overlay; skip, with the reason, if it cannot be."""
+    if os.geteuid():
+        pytest.skip("needs root, to mount an overlay")
+    for program in ("apt-get", "unshare", "ip"):
+        if not shutil.which(program):
+            pytest.skip(f"{program} is not installed")
+    overlay = [str(ROOT / "tests" / "sandbox" / "overlay.sh"), packages]
+    try:
+        # the first time, this installs the packages
+        probe = subprocess.run(
+            [*overlay, "true"], cwd=folder, capture_output=True, text=True, timeout=240, check=False
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"installing {packages} takes too long here")
+    if probe.returncode:
+        reason = (probe.stderr.strip().splitlines() or ["see the log in /tmp/kgagg-sandbox"])[-1]
+        pytest.skip(f"no sandbox with {packages}: {reason}")
+    run = subprocess.run(
+        [*overlay, *call], cwd=folder, capture_output=True, text=True, timeout=limit, check=False
+    )
+    return succeed(run)
+
+
+SLURM = "slurmctld slurmd slurm-client slurmdbd munge mariadb-server"
+
+
+@pytest.mark.parametrize("profile", ["slurm", "slurm-squeue"])
+def test_slurm_makes_the_same_tables(again: Path, profile: str) -> None:
+    expected = content(again, *BYTES)
+    for name in ("firings", "models", "ranks", "results", "tables"):
+        shutil.rmtree(again / "out" / name)
+    cluster = [str(ROOT / "tests" / "slurm" / "cluster.sh")]
+    if profile == "slurm":
+        cluster.append("--accounting")
+    said = sandbox(
+        again,
+        SLURM,
+        *cluster,
+        *command("tables", config=again / "nations.yaml"),
+        *("--profile", str(ROOT / "profiles" / profile)),
+        *("--slurm-init-seconds-before-status-checks", "3"),
+        limit=3000,
+    )
+    assert "has been submitted with SLURM jobid" in said
+    assert content(again, *BYTES) == expected
+
+
+def test_any_scheduler_makes_the_same_tables(again: Path) -> None:
+    # a scheduler of one line: the job is run at once, and its id is printed
+    (again / "submit.sh").write_text('#!/bin/sh\nsh "$1" >>jobs.log 2>&1 </dev/null &\necho $!\n')
+    (again / "submit.sh").chmod(0o755)
+    expected = content(again, *BYTES)
+    for name in ("models", "ranks/nations/native/test", "results", "tables"):
+        shutil.rmtree(again / "out" / name)
+    said = succeed(
+        snakemake(
+            again,
+            "tables",
+            *("--profile", str(ROOT / "profiles" / "cluster-generic")),
+            *("--cluster-generic-submit-cmd", "./submit.sh", "--latency-wait", "5"),
+            config=again / "nations.yaml",
+        )
+    )
+    assert "external jobid" in said
+    assert content(again, *BYTES) == expected
+
+
+# What a reader does: sort a table, ask where a number comes from, filter claims, look at relations
+READER = """
+<script>
+addEventListener("load", () => {
+  const results = document.querySelector("#results table");
+  const head = [...results.tHead.rows[0].cells].at(-1);
+  const rows = results.tBodies[0].rows;
+  const values = () => [...rows].map(row => Number(row.cells[head.cellIndex].dataset.value));
+  head.click();
+  const down = values();
+  head.click();
+  const up = values();
+  document.querySelector("#comparison tbody tr").click();
+  const verdict = document.getElementById("verdict");
+  // NOT RUN, which there always is on a small run
+  verdict.selectedIndex = verdict.options.length - 1;
+  verdict.dispatchEvent(new Event("change"));
+  const shown = [...document.querySelectorAll("#claimed tbody tr")].filter(row => !row.hidden);
+  const pictures = [...document.querySelectorAll("figure svg")];
+  document.title = JSON.stringify({
+    down, up,
+    steps: document.querySelectorAll("#trace li").length,
+    digest: /[0-9a-f]{64}/.test(document.getElementById("trace").textContent),
+    chosen: verdict.value,
+    shown: shown.map(row => row.cells[0].textContent),
+    relations: document.querySelectorAll("#relation tbody tr").length,
+    pictures: pictures.map(svg => svg.getBoundingClientRect().width),
+    loaded: performance.getEntriesByType("resource").length,
+  });
+});
+</script></body>
+"""
+
+
+def test_the_page_works_in_a_browser(finished: Path, tmp_path: Path) -> None:
+    page = (finished / "out" / "report" / "index.html").read_text()
+    (tmp_path / "page.html").write_text(page.replace("</body>", READER))
+    address = (tmp_path / "page.html").as_uri()
+    browser = "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", address
+    dom = sandbox(tmp_path, "chromium", *browser, limit=300)
+    found = json.loads(html.unescape(re.search("<title>(.*?)</title>", dom, re.S)[1]))  # type: ignore[index]
+    assert found["down"] == sorted(found["down"], reverse=True)
+    assert found["up"] == sorted(found["up"])
+    assert found["steps"] >= 4
+    assert found["digest"]
+    assert set(found["shown"]) == {found["chosen"]}
+    assert found["relations"] > 50
+    assert len(found["pictures"]) == 6
+    assert min(found["pictures"]) > 300
+    assert found["loaded"] == 0

@@ -1,0 +1,130 @@
+"""Answers to queries, in every form of file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kgagg.cli import main
+from kgagg.engine.engine import Engine
+from kgagg.engine.queries import ASKED, make_queries
+from kgagg.errors import InputError
+from kgagg.evaluation.run import evaluate, ready_strategy
+from kgagg.graph.graph import Graph
+from kgagg.graph.known import all_facts
+from kgagg.prediction.answers import answer, read_queries
+from kgagg.prediction.rankings import rank_rankings, read_rankings
+from kgagg.rules.confidence import Confidence
+from kgagg.rules.ruleset import RuleSet
+from kgagg.strategies.base import strategy
+
+
+@pytest.fixture
+def engine(world: Path) -> Engine:
+    graph = Graph.from_folder(world)
+    names = (graph.entities, graph.relations)
+    return Engine(graph, RuleSet.read(world / "rules.txt", names, Confidence.preset("anyburl")))
+
+
+def call(world: Path, out: Path, *options: str) -> int:
+    return main(["rank", str(world), str(world / "rules.txt"), "-q", "--out", str(out), *options])
+
+
+@pytest.mark.parametrize("name", ["max+", "noisy-or-top-2", "noisy-or-top-h*", "tuned"])
+def test_a_ranking_file_evaluates_to_the_same_ranks(
+    world: Path, engine: Engine, tmp_path: Path, name: str
+) -> None:
+    out = tmp_path / "ranking.txt"
+    assert call(world, out, "--strategy", name, "--top-k", "0", "--top-h", "1,2,3") == 0
+    graph = engine.graph
+    rankings = read_rankings(out, graph.entities, graph.relations)
+    found = rank_rankings(
+        rankings, graph.entities, graph.relations, all_facts(graph), name=name, top_k=1000
+    )
+    expected = evaluate(engine, [name], h=[1, 2, 3], top_x=0).ranks
+    # the order of the file breaks the ties
+    assert (expected.optimistic <= found.optimistic).all()
+    assert (found.optimistic <= expected.pessimistic).all()
+
+
+def test_queries_from_a_file_in_its_order(world: Path, engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "queries.txt"
+    path.write_text("e3 r0 ?\n? r1 e5\n\ne1\tr0\te2\ne3 r0 ?\r\n")
+    asked = read_queries(path, engine.graph)
+    queries = make_queries(asked)
+    assert queries.direction.tolist() == [0, 1, 0, 1, 0]
+    assert np.diff(queries.target_ptr).tolist() == [0, 0, 1, 1, 0]
+    assert (asked == ASKED).sum() == 3
+    names = {}
+    for form in ("tsv", "jsonl", "parquet"):
+        out = tmp_path / f"answers.{form}"
+        assert call(world, out, "--queries", str(path), "--top-k", "3", "--strategy", "max") == 0
+        if form == "jsonl":
+            objects = [json.loads(line) for line in out.read_text().splitlines()]
+            assert [one["head"] for one in objects] == ["e3", None, "e1", None, "e3"]
+            names[form] = [a["entity"] for one in objects for a in one["answers"]]
+            continue
+        table = pd.read_csv(out, sep="\t") if form == "tsv" else pd.read_parquet(out)
+        assert table["place"].max() == 4
+        tails = table["asked"] == "tail"
+        names[form] = table["tail"].where(tails, table["head"]).tolist()
+    assert names["tsv"] == names["jsonl"] == names["parquet"]
+    assert call(world, tmp_path / "x", "--queries", str(path), "--format", "anyburl") == 2
+    assert call(world, tmp_path / "x", "--format", "anyburl", "--show-known") == 2
+
+
+def test_known_facts_are_left_out_or_shown(engine: Engine) -> None:
+    queries = make_queries(np.array([[0, 0, ASKED]], np.int32))
+    for shown in (False, True):
+        (found,) = answer(engine, queries, strategy("noisy-or"), show_known=shown, top_k=0)
+        assert found.known.any() == shown
+        assert (np.diff(found.candidates.score) <= 0).all()
+    facts = np.tile(np.array([[0, 0, 0]], np.int32), (len(found.known), 1))
+    facts[:, 2] = found.candidates.entity
+    assert np.array_equal(all_facts(engine.graph).contains(facts), found.known)
+
+
+@pytest.mark.parametrize("ask", ["tails", "heads", "both"])
+def test_all_that_is_missing_of_a_relation(
+    world: Path, engine: Engine, tmp_path: Path, ask: str
+) -> None:
+    out, record = tmp_path / "answers.tsv.gz", tmp_path / "record.json"
+    options = ["--relation", "r0", "--ask", ask, "--top-k", "0", "--json", str(record)]
+    assert call(world, out, *options) == 0
+    table = pd.read_csv(out, sep="\t")
+    assert set(table["relation"]) == {"r0"}
+    assert not table["known"].any()
+    facts = engine.graph.train[engine.graph.train[:, 1] == engine.graph.relations.id("r0")]
+    given = {"tails": {0}, "heads": {2}, "both": {0, 2}}[ask]
+    assert set(table["asked"]) == {("tail", "", "head")[column] for column in given}
+    queries = sum(len(np.unique(facts[:, column])) for column in given)
+    assert json.loads(record.read_text())["queries"] == queries
+    assert call(world, out, "--relation", "r9") == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("e1 r0", "queries.txt:1: expected `head relation [?]`"),
+        ("? r0 ?", "queries.txt:1: expected `head relation [?]`"),
+        ("e1 ? e2", "unknown relation '[?]'"),
+        ("e1 r00 ?", "unknown relation 'r00'; did you mean r0"),
+        ("? r0 e33", "unknown entity 'e33'; did you mean e3"),
+    ],
+)
+def test_a_line_that_is_no_query_is_told(
+    engine: Engine, tmp_path: Path, line: str, message: str
+) -> None:
+    path = tmp_path / "queries.txt"
+    path.write_text(line)
+    with pytest.raises(InputError, match=message):
+        read_queries(path, engine.graph)
+
+
+def test_no_one_strategy(engine: Engine) -> None:
+    with pytest.raises(InputError, match="expected one strategy"):
+        ready_strategy(engine, "all")

@@ -1,0 +1,182 @@
+"""New facts: against all answers one by one, by hand, calibrated, in every form of file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import naive
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kgagg.predicting
+from kgagg.cli import main
+from kgagg.engine.engine import Engine
+from kgagg.engine.queries import ASKED, make_queries
+from kgagg.errors import InputError
+from kgagg.evaluation.run import ready_strategy
+from kgagg.graph.graph import Graph
+from kgagg.graph.known import all_facts
+from kgagg.prediction.answers import answer
+from kgagg.prediction.calibration import Answered, Calibration, Reliability, answered
+from kgagg.prediction.completion import COLUMNS, chosen_relations, predict
+from kgagg.rules.confidence import Confidence
+from kgagg.rules.ruleset import RuleSet
+
+
+@pytest.fixture
+def engine(world: Path) -> Engine:
+    graph = Graph.from_folder(world)
+    names = (graph.entities, graph.relations)
+    return Engine(graph, RuleSet.read(world / "rules.txt", names, Confidence.preset("anyburl")))
+
+
+def naive_completion(engine: Engine, name: str, relation: str) -> dict[naive.Fact, float]:
+    """All new facts of a relation, from the answers to each query."""
+    graph = engine.graph
+    number, entities = graph.relations.id(relation), range(len(graph.entities))
+    asked = [(e, number, ASKED) for e in entities] + [(ASKED, number, e) for e in entities]
+    queries = make_queries(np.array(asked, np.int32))
+    chosen = ready_strategy(engine, name, top_x=0)
+    answers = {}
+    for one in answer(engine, queries, chosen, top_k=0, top_x=0):
+        given = one.tail if one.head < 0 else one.head
+        query = (int(one.head < 0), relation, graph.entities[given])
+        found = zip(*map(np.ndarray.tolist, one.candidates), strict=True)
+        answers[query] = {graph.entities[entity]: value for entity, value in found}
+    return naive.complete(answers)
+
+
+@pytest.mark.parametrize("name", ["max", "max+", "noisy-or-top-2", "noisy-or", "noisy-or-top-h*"])
+def test_the_best_facts_are_those_of_all_answers(
+    engine: Engine, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # so small that facts are dropped on the way
+    monkeypatch.setattr(kgagg.predicting, "_WAITING", 20)
+    graph = engine.graph
+    chosen = ready_strategy(engine, name, top_x=0)
+    everything = naive_completion(engine, name, "r0")
+    for top in (0, 1, 7, 30):
+        found = predict(engine, chosen, chosen_relations(graph, ["r0"]), top=top, top_x=0)
+        table = found.to_pandas()
+        values = sorted(everything.values(), reverse=True)
+        assert len(table) == (top or len(values))
+        assert table["value"].tolist() == pytest.approx(values[: len(table)])
+        facts = list(zip(table["head"], table["relation"], table["tail"], strict=True))
+        assert len(set(facts)) == len(facts)
+        assert [everything[fact] for fact in facts] == pytest.approx(table["value"].tolist())
+        numbers = np.stack([found.facts[name] for name in ("head", "relation", "tail")], axis=1)
+        assert not all_facts(graph).contains(numbers).any()
+        assert table["probability"].isna().all()
+
+
+def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "train.txt").write_text(
+        "anna\tlives\tulm\nben\tlives\tulm\nanna\tborn\tulm\nben\tborn\tulm\n"
+        "carl\tborn\tbonn\ndora\tborn\tkiel\ndora\tworks\tbonn\n"
+    )
+    (tmp_path / "valid.txt").write_text("dora\tlives\tkiel\n")
+    (tmp_path / "test.txt").write_text("")
+    rules = tmp_path / "rules.txt"
+    rules.write_text(
+        "15\t10\t0.667\tlives(X,Y) <= born(X,Y)\n45\t10\t0.222\tlives(X,Y) <= works(X,Y)\n"
+    )
+    call = ["predict", str(tmp_path), str(rules), "-q", "--strategy", "max"]
+    assert main(call) == 0
+    # on valid, kiel is right for dora at .5, in both directions, and bonn is wrong at .2
+    assert capsys.readouterr().out.splitlines() == [
+        "head\trelation\ttail\tvalue\tprobability\trules\trule",
+        "carl\tlives\tbonn\t0.5\t1.0\t1\tlives(X,Y) <= born(X,Y)",
+        "dora\tlives\tbonn\t0.2\t0.0\t1\tlives(X,Y) <= works(X,Y)",
+    ]
+    assert main([*call, "--min-value", "0.3", "--format", "jsonl"]) == 0
+    assert json.loads(capsys.readouterr().out)["tail"] == "bonn"
+    assert main([*call, "--relations", "born"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    assert main([*call, "--relations", "lifes"]) == 2
+    assert "did you mean lives" in capsys.readouterr().err
+
+
+# --- calibration -------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.4, 0.5, 0.9]), st.booleans()), min_size=1))
+def test_the_calibration_is_the_isotonic_regression(pairs: list[tuple[float, bool]]) -> None:
+    values, right = zip(*pairs, strict=True)
+    whole = Answered.of(np.array(values), np.array(right))
+    half = len(pairs) // 2
+    parts = (pairs[:half], pairs[half:])
+    counted = [
+        Answered.of(np.array([v for v, _ in part]), np.array([r for _, r in part], bool))
+        for part in parts
+    ]
+    joined = Answered.joined(counted)
+    assert joined.right.tolist() == whole.right.tolist()
+    calibration = Calibration.fit(joined)
+    exact = naive.isotonic(values, right)
+    found = calibration(np.array(list(exact)))
+    assert found.tolist() == pytest.approx(list(exact.values()))
+    # on what it was fitted to, a calibration is right on average
+    reliability = Reliability.of("valid", calibration(whole.value), whole)
+    assert (reliability.said * reliability.answers).sum() == pytest.approx(sum(right))
+    assert reliability.brier <= np.mean(np.square(np.array(values) - np.array(right))) + 1e-9
+
+
+def test_no_answers_no_calibration() -> None:
+    with pytest.raises(InputError, match="no answers"):
+        Calibration.fit(Answered.of(np.empty(0), np.empty(0, bool)))
+
+
+def test_answers_are_counted_as_they_are(engine: Engine) -> None:
+    chosen = ready_strategy(engine, "max")
+    counts = answered(engine, chosen, "valid", top_x=0)
+    # every prediction of a fact of valid is right once for each direction
+    graph = engine.graph
+    right = 0
+    for triple in graph.valid.tolist():
+        for one in answer(
+            engine, make_queries(np.array([triple], np.int32)), chosen, top_x=0, top_k=0
+        ):
+            target = triple[2] if one.tail < 0 else triple[0]
+            right += int(target in one.candidates.entity)
+    assert counts.right.sum() == right
+    assert (counts.right <= counts.answers).all()
+    assert (np.diff(counts.value) > 0).all()
+
+
+# --- the verb ----------------------------------------------------------------------------------
+
+
+def test_files(world: Path, tmp_path: Path) -> None:
+    tables = []
+    call = ["predict", str(world), str(world / "rules.txt"), "-q", "--top", "12"]
+    for form in ("tsv.gz", "jsonl", "parquet"):
+        out = tmp_path / f"new.{form}"
+        record, plot = tmp_path / "record.json", tmp_path / "plot.svg"
+        options = ["--out", str(out), "--json", str(record), "--plot", str(plot)]
+        assert main([*call, *options]) == 0
+        match form:
+            case "tsv.gz":
+                tables.append(pd.read_csv(out, sep="\t"))
+            case "jsonl":
+                tables.append(pd.read_json(out, lines=True))
+            case _:
+                tables.append(pd.read_parquet(out))
+    for table in tables:
+        assert table.columns.tolist() == list(COLUMNS)
+        pd.testing.assert_frame_equal(table, tables[0], check_dtype=False)
+    assert tables[0]["probability"].between(0, 1).all()
+    assert tables[0]["probability"].is_monotonic_decreasing
+    found = json.loads(record.read_text())
+    assert found["facts"] == 12
+    assert found["reliability"].keys() == {"calibrated", "value"}
+    assert "<svg" in plot.read_text()
+    assert main([*call, "--format", "parquet"]) == 2
+    assert main([*call, "--format", "csv"]) == 2
+    assert main([*call, "--plot", "plot.gif"]) == 2
+    (world / "valid.txt").unlink()
+    assert main([*call, "--plot", str(plot)]) == 2
+    assert main(call) == 0
