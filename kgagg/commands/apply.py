@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kgagg.commands import options
+from kgagg.commands.opening import open_engine
 from kgagg.commands.parser import Parser
 
 
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     from kgagg.engine.queries import Queries
     from kgagg.graph.known import known_before
 
-    engine = options.open_engine(args)
+    engine = open_engine(args)
     graph = engine.graph
     queries = Queries.from_triples(graph.split(args.split))
     number, parts = args.part

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgagg.commands import options
+from kgagg.commands.opening import open_engine
 from kgagg.commands.parser import Parser
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.strategies.registry import PAPER
     from kgagg.util.timing import peak_memory
 
-    engine = options.open_engine(args)
+    engine = open_engine(args)
     evaluation = evaluate(
         engine,
         args.strategies.split(",") if args.strategies else PAPER,

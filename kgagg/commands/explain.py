@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kgagg.commands import options
+from kgagg.commands.opening import open_engine
 from kgagg.commands.parser import Parser
 
 
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.explanation.page import page, text
     from kgagg.util.files import writing
 
-    engine = options.open_engine(args)
+    engine = open_engine(args)
     fact = find_fact(engine.graph, args.head, args.relation, args.tail)
     labels = read_labels(args.labels) if args.labels else {}
     strategy = ready_strategy(engine, args.strategy, top_h=args.top_h, **options.running(args))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kgagg.commands import options
+from kgagg.commands.opening import open_engine
 from kgagg.commands.parser import Parser
 
 
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
     if not strategy(args.strategy).needs:
         raise InputError(f"{args.strategy}: has nothing to fit, use it by its name")
-    engine = options.open_engine(args)
+    engine = open_engine(args)
     state = args.out.with_name(f"{args.out.name}.state")
     with args.watch.stage("fit"):
         fitted = ready_strategy(

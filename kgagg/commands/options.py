@@ -7,15 +7,12 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kgagg.commands.parser import Parser
 from kgagg.errors import InputError
 from kgagg.util.files import writing
 from kgagg.util.machine import parse_size
-
-if TYPE_CHECKING:
-    from kgagg.engine.engine import Engine
 
 
 def count(text: str) -> int:
@@ -117,31 +114,6 @@ def add_meaning(parser: Parser) -> None:
     parser.add_argument(
         "--memory", type=memory, metavar="SIZE", help="such as 8G; default: 60 %% of what is free"
     )
-
-
-def open_engine(args: argparse.Namespace) -> Engine:
-    """Read the graph and the rules, and index them; tell what cannot be used."""
-    from kgagg.engine.ahead import compile_ahead
-    from kgagg.engine.engine import Engine
-    from kgagg.rules.summary import summary
-
-    compile_ahead(args.threads)
-    engine = Engine.open(
-        args.data,
-        args.rules,
-        args.semantics,
-        pca=args.pca,
-        strict=args.strict,
-        threads=args.threads,
-        watch=args.watch,
-    )
-    report = engine.rules.report
-    if args.verbose:
-        print(summary(engine.rules), end="", file=sys.stderr)
-    elif report.unusable and not args.quiet:
-        lines = sum(problem.count for problem in report.unusable.values())
-        print(f"{lines:,} lines hold rules that cannot be used (-v says why)", file=sys.stderr)
-    return engine
 
 
 def add_common(parser: Parser) -> None:

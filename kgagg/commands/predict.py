@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgagg.commands import options
+from kgagg.commands.opening import open_engine
 from kgagg.commands.parser import Parser
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if args.plot:
         # what is missing is told before the work is done
         from kgagg.report.reliability import draw
-    engine = options.open_engine(args)
+    engine = open_engine(args)
     graph = engine.graph
     relations = chosen_relations(graph, args.relations and args.relations.split(","))
     applying = options.running(args)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kgagg.commands import options
+from kgagg.commands.opening import open_engine
 from kgagg.commands.parser import Parser
 
 
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     from kgagg.prediction.writers import form_of, write_answers
 
     form = args.format or form_of(args.out, "anyburl")
-    engine = options.open_engine(args)
+    engine = open_engine(args)
     graph = engine.graph
     if args.queries:
         triples = read_queries(args.queries, graph)

@@ -63,6 +63,6 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         options.write_json(args.json, counts)
     if args.picture:
-        from kgagg.report.plots import degrees
+        from kgagg.report.degrees import degrees
 
         degrees(graphs, args.picture)

@@ -1,71 +1,20 @@
-"""Pictures, the same bytes each time they are drawn from the same numbers."""
+"""The plots of a run."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from kgagg.graph.graph import Graph
 from kgagg.report.results import Result, ordered, title
-from kgagg.util.files import replacing
+from kgagg.report.style import COLOURS, SHAPES, STYLE, save
 from kgagg.util.text import MINUS
-
-# Okabe and Ito's colours, which people with any kind of colour blindness tell apart; shapes and
-# line styles say the same once more
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
-STYLE: dict[Any, Any] = {
-    "axes.grid": True,
-    "axes.prop_cycle": cycler(color=COLOURS),
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": "medium",
-    "font.size": 9,
-    "grid.alpha": 0.3,
-    "legend.frameon": False,
-    "savefig.dpi": 150,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "kgagg",
-}
-
-
-def degrees(graphs: Mapping[str, Graph], path: str | os.PathLike[str]) -> None:
-    """Draw for each graph how many entities of the train split have at least so many triples.
-
-    Parameters
-    ----------
-    graphs : mapping from str to Graph
-        By title.
-    path : path
-        Where to write; the ending says in which form.
-    """
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6, 4), layout="constrained")
-        axes = figure.subplots()
-        for name, graph in graphs.items():
-            degree = np.sort(np.bincount(graph.train[:, ::2].ravel()))[::-1]
-            axes.loglog(degree, np.arange(1, len(degree) + 1), label=name)
-        axes.set_xlabel("triples of an entity, at least")
-        axes.set_ylabel("entities")
-        axes.legend()
-        save(figure, path)
-
-
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure without the date, so that equal figures are equal files."""
-    kind = Path(path).suffix[1:]
-    metadata = {"svg": {"Date": None}, "png": {"Software": None}}[kind]
-    with replacing(path) as temporary:
-        figure.savefig(temporary, metadata=metadata)
 
 
 def draw(results: Sequence[Result], times: Sequence[Mapping[str, Any]], folder: Path) -> None:

@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from kgagg.prediction.calibration import Reliability
-from kgagg.report.plots import COLOURS, SHAPES, STYLE, save
+from kgagg.report.style import COLOURS, SHAPES, STYLE, save
 
 
 def draw(curves: Mapping[str, Reliability], path: str | os.PathLike[str]) -> None:

@@ -163,13 +163,23 @@ class RuleSet:
             if form == "binary":
                 return cls.open(path, vocabularies).with_confidence(confidence)
             if form == "Parquet":
-                from kgagg.rules.parquet import read_parquet
-
-                return read_parquet(path, vocabularies, confidence, strict, threads)
+                reader = Reader(vocabularies, Confidence(), strict, threads)
+                return cls._from_parquet(path, reader).with_confidence(confidence)
         reader = Reader(vocabularies, confidence, strict, threads)
         for source, path in enumerate(files):
             reader.read(path, source)
         return cls.from_reader(reader, tuple(map(str, files)))
+
+    @classmethod
+    def _from_parquet(cls, path: Path, reader: Reader) -> RuleSet:
+        from kgagg.rules.parquet import RuleTable
+
+        table = RuleTable(path)
+        reader.read_blocks(table.blocks(), path, 0)
+        rules = cls.from_reader(reader, (str(path),))
+        if (pca := table.pca_predicted()) is not None:
+            rules = dataclasses.replace(rules, pca_predicted=pca[rules.line - 1])
+        return rules
 
     @classmethod
     def from_reader(cls, reader: Reader, sources: tuple[str, ...]) -> RuleSet:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from kgagg.errors import InputError, nearest
+from kgagg.rules.confidence import TYPES
 from kgagg.rules.dialects import amie, anyburl
 from kgagg.rules.ruleset import RuleSet
-from kgagg.rules.shapes import GENERAL, ME, SIDE, STYLE, XX, ZERO, Rule
+from kgagg.rules.shapes import BARE, GENERAL, ME, SIDE, STYLE, XX, ZERO, Rule
 from kgagg.util.files import writing
 
 DIALECTS = ("as-read", "anyburl", "pyclause", "amie")
@@ -42,9 +46,7 @@ def write(rules: RuleSet, path: str | os.PathLike[str], dialect: str = "as-read"
         rules.save(path)
         return 0
     if path.suffix == PARQUET:
-        from kgagg.rules.parquet import write_parquet
-
-        write_parquet(rules, path)
+        _write_parquet(rules, path)
         return 0
     if dialect not in DIALECTS:
         expected = f"expected one of {', '.join(DIALECTS)}{nearest(dialect, DIALECTS)}"
@@ -79,3 +81,33 @@ def _lines(rules: RuleSet, rule: Rule, row: int, dialect: str) -> Iterator[str]:
             flags = [0, SIDE]
         for each in flags:
             yield anyburl.format_line(rule._replace(flags=each), predicted, correct) + "\n"
+
+
+def _write_parquet(rules: RuleSet, path: Path) -> None:
+    """Write one row for each rule, by rank."""
+    import pyarrow as pa
+
+    from kgagg.rules.parquet import CHUNK, write_table
+
+    def columns(rows: np.ndarray) -> list[Any]:
+        bare = rules.flags[rows] & BARE != 0
+        pca = None if rules.pca_predicted is None else rules.pca_predicted[rows]
+        chosen = list(rules.rules(rows))
+        return [
+            [line.split("\t")[-1] for line in rules.text_lines(rows)],
+            [TYPES[number] for number in rules.types[rows].tolist()],
+            rules.length[rows],
+            [rule.relation for rule in chosen],
+            [rule.head_constant for rule in chosen],
+            [rule.body_constant for rule in chosen],
+            pa.array(rules.predicted[rows], mask=bare),
+            pa.array(rules.correct[rows], mask=bare),
+            [None] * len(rows) if pca is None else pa.array(pca, mask=pca < 0),
+            rules.confidence[rows],
+            [rules.sources[number] for number in rules.source[rows].tolist()],
+            rules.line[rows],
+        ]
+
+    starts = range(0, len(rules), CHUNK)
+    chunks = (np.arange(start, min(start + CHUNK, len(rules))) for start in starts)
+    write_table(path, map(columns, chunks))

@@ -1,0 +1,35 @@
+"""Open what most verbs begin with: a graph and rules, indexed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kgagg.engine.engine import Engine
+
+
+def open_engine(args: argparse.Namespace) -> Engine:
+    """Read the graph and the rules, and index them; tell what cannot be used."""
+    from kgagg.engine.ahead import compile_ahead
+    from kgagg.engine.engine import Engine
+    from kgagg.rules.summary import summary
+
+    compile_ahead(args.threads)
+    engine = Engine.open(
+        args.data,
+        args.rules,
+        args.semantics,
+        pca=args.pca,
+        strict=args.strict,
+        threads=args.threads,
+        watch=args.watch,
+    )
+    report = engine.rules.report
+    if args.verbose:
+        print(summary(engine.rules), end="", file=sys.stderr)
+    elif report.unusable and not args.quiet:
+        lines = sum(problem.count for problem in report.unusable.values())
+        print(f"{lines:,} lines hold rules that cannot be used (-v says why)", file=sys.stderr)
+    return engine
