@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from kgagg.data.archives import extract
+from kgagg.engine.engine import Engine
 from kgagg.graph.graph import SPLITS
 
 # the first call of a kernel may compile it, which says nothing about the code
@@ -66,3 +67,9 @@ def world(tmp_path: Path) -> Path:
         (tmp_path / f"{split}.txt").write_text(text)
     (tmp_path / "rules.txt").write_text(RULES)
     return tmp_path
+
+
+@pytest.fixture
+def engine(world: Path) -> Engine:
+    """The rules of `world` on its graph."""
+    return Engine.open(world, world / "rules.txt")

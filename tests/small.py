@@ -108,3 +108,19 @@ class World:
                     )
                     for row in range(start, stop)
                 ]
+
+
+def good_and_bad(folder: Path, test: str = "a1\tr\tb2\n") -> Engine:
+    """Twenty entities, of which valid shows that `good` predicts and the surer `bad` does not."""
+    train, valid = [], []
+    for i in range(20):
+        train += [f"a{i}\tgood\tb{i % 7}", f"a{i}\tbad\tc{i % 5}", f"z{i}\tr\ty{i}"]
+        valid += [f"a{i}\tr\tb{i % 7}"]
+    folder.mkdir(exist_ok=True)
+    (folder / "train.txt").write_text("\n".join(train) + "\n")
+    (folder / "valid.txt").write_text("\n".join(valid) + "\n")
+    (folder / "test.txt").write_text(test)
+    (folder / "rules").write_text(
+        "100\t60\t0.6\tr(X,Y) <= bad(X,Y)\n100\t50\t0.5\tr(X,Y) <= good(X,Y)\n"
+    )
+    return Engine.open(folder, folder / "rules")

@@ -8,8 +8,8 @@ from pathlib import Path
 import naive
 import numpy as np
 import pytest
+from drawn import Case, cases
 from hypothesis import given
-from test_engine import Case, cases
 
 from kgagg.cli import main
 from kgagg.graph.graph import Graph

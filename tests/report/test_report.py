@@ -18,13 +18,13 @@ from kgagg.cli import main
 from kgagg.errors import InputError
 from kgagg.evaluation.metrics import evaluate
 from kgagg.graph.vocabulary import Vocabulary
-from kgagg.report.manifest import crate, differences, make_manifest
 from kgagg.ranking.ranks import Ranks
 from kgagg.report.claims import Claim, check, paper_cells, read_claims
 from kgagg.report.contents import claims_table
+from kgagg.report.manifest import crate, differences, make_manifest
 from kgagg.report.results import measure, title
-from kgagg.util.text import MINUS, Value
 from kgagg.report.tables import Table, to_csv, to_html, to_latex, to_markdown
+from kgagg.util.text import MINUS, Value
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = ROOT / "config" / "claims.yaml"

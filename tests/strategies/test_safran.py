@@ -8,35 +8,41 @@ from pathlib import Path
 import naive
 import numpy as np
 import pytest
+from fired import RELATIONS, Fired, fired, make_firings
 from hypothesis import given
 from hypothesis import strategies as st
-from test_aggregation import RELATIONS, Predicted, cases, make_firings
-from test_learned import make_engine
+from small import good_and_bad
 
 from kgagg.engine.queries import Queries
 from kgagg.ranking.targets import reciprocal_ranks
 from kgagg.strategies import _safran
 from kgagg.strategies import safran as module
-from kgagg.strategies.fitting import fit, load, shrunk
+from kgagg.strategies.fitting import Fitting, shrunk
+from kgagg.strategies.registry import open_strategy
 from kgagg.strategies.safran import LEVELS, Safran
 
 SLOTS = 2 * len(RELATIONS)
 
 
+def with_clusters(cluster: np.ndarray, max_plus: np.ndarray) -> Safran:
+    """A strategy as it was fitted."""
+    return Safran.fitted_with({}, cluster=cluster, max_plus=max_plus)
+
+
 def test_the_best_of_a_cluster_counts() -> None:
-    """E33: .6 and .5 in one cluster, .2 alone."""
+    """As docs/fitted.md defines it, for .6 and .5 in one cluster and .2 alone."""
     queries = Queries.from_triples(np.array([[0, 0, 1]], np.int32))
     firings = make_firings(queries, [{1: [0, 1, 2]}, {0: [0]}], [0.6, 0.5, 0.2])
     cluster = np.array([[4, 4, 1], [0, 1, 2]], np.int32)
-    one = Safran(cluster, np.zeros(SLOTS, np.bool_), {})
+    one = with_clusters(cluster, np.zeros(SLOTS, np.bool_))
     assert 1 - np.exp(-one.score(firings)) == pytest.approx([0.68, 0.6])
     assert 1 - np.exp(-one.contributions(np.arange(3), firings.confidence)) == pytest.approx(
         [0.6, 0.0, 0.2]
     )
     assert one.groups(np.arange(3)) == ["cluster 1", "cluster 1", "cluster 2"]
     assert one.choice(0, 1).groups(np.arange(3)) == ["cluster 1", "cluster 2", "cluster 3"]
-    assert one.value(firings, one.score(firings)) == pytest.approx([0.68, 0.6])
-    every = Safran(cluster, np.ones(SLOTS, np.bool_), {})
+    assert one.display(firings, one.score(firings)) == pytest.approx([0.68, 0.6])
+    every = with_clusters(cluster, np.ones(SLOTS, np.bool_))
     assert every.choice(0, 1).name == "max+"
     assert np.array_equal(every.score(firings), -firings.level)
 
@@ -61,12 +67,9 @@ def test_neighbours_in_the_order_are_the_clusters_at_each_threshold(n: int, seed
         assert np.array_equal(label[:, None] == label[None], expected[:, None] == expected[None])
 
 
-@given(cases(), st.integers(0, 2**32 - 1))
-def test_one_sweep_is_each_threshold_alone(
-    case: tuple[np.ndarray, Queries, Predicted, list[float]], seed: int
-) -> None:
-    _, queries, predicted, confidence = case
-    firings = make_firings(queries, predicted, confidence)
+@given(fired(), st.integers(0, 2**32 - 1))
+def test_one_sweep_is_each_threshold_alone(case: Fired, seed: int) -> None:
+    firings = case.firings
     generator = np.random.default_rng(seed)
     place = generator.permutation(6).astype(np.int32)
     gap = np.append(0, generator.choice([0, 1, 50, 120, LEVELS], 5)).astype(np.uint8)
@@ -74,11 +77,11 @@ def test_one_sweep_is_each_threshold_alone(
         found = module._sweep(firings, place, gap, pool)
     for level in (0, 1, 49, 50, 119, 120, LEVELS - 1, LEVELS):
         label = np.cumsum(gap <= level)[place].astype(np.int32)
-        strategy = Safran(np.stack([label, label]), np.zeros(SLOTS, np.bool_), {})
+        strategy = with_clusters(np.stack([label, label]), np.zeros(SLOTS, np.bool_))
         scores = strategy.score(firings)
         assert found[:, level] == pytest.approx(reciprocal_ranks(firings, scores[None])[0])
         exact = [
-            naive.safran(rules.tolist(), confidence, label.tolist())
+            naive.safran(rules.tolist(), case.confidence, label.tolist())
             for rules in np.split(firings.rules, firings.rule_ptr[1:-1])
         ]
         assert 1 - np.exp(-scores) == pytest.approx(exact[: len(scores)])
@@ -107,19 +110,20 @@ def test_slots_with_few_targets_choose_as_the_others_do() -> None:
 
 
 def test_the_fit_is_what_it_says_and_depends_on_neither_threads_nor_test(tmp_path: Path) -> None:
-    engine = make_engine(tmp_path / "one")
+    engine = good_and_bad(tmp_path / "one")
     models = [
-        fit("safran", engine, threads=1),
-        fit("safran", engine, threads=2),
-        fit("safran", make_engine(tmp_path / "two", test="a3\tr\tc3\nb1\tr\ta1\n")),
+        Safran().fit(Fitting(engine, threads=1)),
+        Safran().fit(Fitting(engine, threads=2)),
+        Safran().fit(Fitting(good_and_bad(tmp_path / "two", test="a3\tr\tc3\nb1\tr\ta1\n"))),
     ]
     for other in models[1:]:
         for name, array in models[0].arrays().items():
             assert np.array_equal(array, other.arrays()[name]), name
     report = models[0].report
+    assert report is not None
     assert report["mrr"] >= max(report["max+"], *dict(report["curve"]).values()) - 1e-9
     # relations without valid facts have a choice, too
     assert len(report["chosen"]) == 2 * len(engine.graph.relations)
-    models[0].save(tmp_path / "model", engine.rules)
-    again = load(tmp_path / "model", engine.rules.digest)
+    models[0].save(tmp_path / "model", engine.names)
+    again = open_strategy(tmp_path / "model", engine.names)
     assert np.array_equal(again.arrays()["cluster"], models[0].arrays()["cluster"])
