@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,9 +39,18 @@ def __getattr__(name: str) -> Any:
     """Import what is asked for, so that importing the package costs nothing."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if problem := platform_problem():
+        raise ImportError(problem)
     from importlib import import_module
 
     return getattr(import_module(f"kgagg.{_HOMES.get(name, 'api')}"), name)
+
+
+def platform_problem() -> str:
+    """Return why kgagg cannot run on this platform, in one line; empty where it can."""
+    if sys.platform in ("win32", "cygwin", "emscripten", "wasi"):
+        return f"kgagg runs on Linux and macOS, not on {sys.platform}; on Windows, use WSL"
+    return ""
 
 
 def __dir__() -> list[str]:

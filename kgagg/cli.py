@@ -7,7 +7,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from kgagg import __version__
+from kgagg import __version__, platform_problem
+
+# before anything is imported that not every platform has
+if problem := platform_problem():
+    sys.exit(f"kgagg: error: {problem}")
+
 from kgagg.commands import options
 from kgagg.commands.parser import Parser
 from kgagg.errors import Failed, InputError

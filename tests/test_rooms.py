@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
+import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -93,3 +98,51 @@ def test_rooms_have_a_door_without_furniture() -> None:
         door = folder / "__init__.py"
         if door.exists() and folder.parent.name != "commands":
             assert not imported(door), door
+
+
+def third_party(path: Path) -> set[str]:
+    """The packages that a module imports, without Python's own."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.split(".")[0])
+    return names - set(sys.stdlib_module_names) - {"kgagg"}
+
+
+def test_every_import_is_declared() -> None:
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *(line for name in extras for line in extras[name])]
+    names = [re.match(r"[\w-]+", line) for line in lines]
+    declared = {name.group().lower() for name in names if name}
+    modules_of = {"pyyaml": "yaml"}
+    known = {modules_of.get(name, name.replace("-", "_")) for name in declared}
+    for name, path in modules().items():
+        assert third_party(path) <= known, name
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_functions_fit_on_a_screen_or_say_why_not(name: str) -> None:
+    text = modules()[name].read_text(encoding="utf-8")
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        assert node.end_lineno is not None
+        length = node.end_lineno - node.lineno + 1
+        parameters = len(node.args.args) + len(node.args.kwonlyargs)
+        if length > 80 or parameters > 12:
+            body = lines[node.lineno : node.body[min(1, len(node.body) - 1)].lineno]
+            reason = any(line.strip().startswith("# long: ") for line in body)
+            assert reason, f"{name}.{node.name}: {length} lines, {parameters} parameters"
+
+
+def test_other_platforms_are_refused_in_one_line() -> None:
+    script = "import sys; sys.platform = 'win32'; from kgagg.cli import main"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "kgagg: error: kgagg runs on Linux and macOS, not on win32; on Windows, use WSL"
+    ]

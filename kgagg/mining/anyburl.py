@@ -105,9 +105,8 @@ def mine(
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as name:
         folder = Path(name)
         setup.write_train(folder)
-        (folder / "learn.properties").write_text(
-            "".join(f"{key} = {_escape(value)}\n" for key, value in properties.items())
-        )
+        lines = (f"{key} = {_escape(value)}\n" for key, value in properties.items())
+        (folder / "learn.properties").write_text("".join(lines))
         command = setup.command("learn.properties")
         result = run(
             command,
@@ -126,26 +125,20 @@ def mine(
             if cause is None
         }
         for at, path in kept.items():
-            with (
-                (folder / f"rules-{at}").open(encoding="utf-8", newline="") as rules,
-                writing(path) as file,
-            ):
-                shutil.copyfileobj(rules, file)
-    records = [
-        write_record(
-            path,
-            setup,
-            [Mined(command, result, log)],
-            complete=True,
-            settings=properties,
-            warnings=_short_names(setup) + log.problems,
-        )
-        for path in kept.values()
-    ]
+            _keep(folder / f"rules-{at}", path)
+    told = {"settings": properties, "warnings": _short_names(setup) + log.problems}
+    runs = [Mined(command, result, log)]
+    records = [write_record(path, setup, runs, complete=True, **told) for path in kept.values()]
     if (cause := causes[last]) is not None:
         cause = result.cause or cause
         raise failure("anyburl", cause, result, log_file, list(kept.values()))
     return records[-1]
+
+
+def _keep(rules: Path, path: Path) -> None:
+    """Copy a snapshot to where it is to go, compressed by its ending."""
+    with rules.open(encoding="utf-8", newline="") as source, writing(path) as file:
+        shutil.copyfileobj(source, file)
 
 
 def _properties(

@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from typing import BinaryIO
 
 from kgagg.errors import Failed
 from kgagg.util.progress import StatusLine, span
+from kgagg.util.timing import resident_bytes
 
 POLL = 0.1
 PATIENCE = 3.0
@@ -184,7 +184,7 @@ def _reap(child: subprocess.Popen[bytes]) -> tuple[int, int] | None:
     if pid == 0:
         return None
     child.returncode = os.waitstatus_to_exitcode(status)
-    return child.returncode, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return child.returncode, resident_bytes(usage)
 
 
 def _end(child: subprocess.Popen[bytes], ended: tuple[int, int] | None) -> tuple[int, int]:

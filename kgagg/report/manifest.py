@@ -16,6 +16,7 @@ CONTEXT = [
     "https://w3id.org/ro/crate/1.1/context",
     "https://w3id.org/ro/terms/workflow-run/context",
 ]
+LICENCE = "https://spdx.org/licenses/MIT"
 PROFILES = (
     "https://w3id.org/ro/wfrun/process/0.5",
     "https://w3id.org/ro/wfrun/workflow/0.5",
@@ -98,72 +99,86 @@ def crate(manifest: Mapping[str, Any], workflow: str) -> dict[str, Any]:
     """
     inputs = [name for name in manifest["files"] if name.startswith("data/")]
     outputs = [name for name in manifest["files"] if name not in inputs]
-    files: list[dict[str, Any]] = [
-        {
-            "@id": name,
-            "@type": "File",
-            "name": name,
-            "contentSize": str(entry["bytes"]),
-            "sha256": entry["sha256"],
-            "encodingFormat": TYPES.get(Path(name).suffix, "application/octet-stream"),
-        }
-        for name, entry in manifest["files"].items()
-    ]
-    packages = manifest["environment"]["packages"]
-    snakemake = {
-        "@id": "#snakemake",
-        "@type": "ComputerLanguage",
-        "name": "Snakemake",
-        "url": {"@id": "https://snakemake.github.io"},
-        "version": packages.get("snakemake", "not known"),
+    return {
+        "@context": CONTEXT,
+        "@graph": [
+            *_descriptor(),
+            _dataset(manifest, workflow),
+            *_workflow(manifest, workflow),
+            {
+                "@id": "#run",
+                "@type": "CreateAction",
+                "name": "snakemake",
+                "instrument": {"@id": workflow},
+                "endTime": manifest["written"],
+                "actionStatus": {"@id": "http://schema.org/CompletedActionStatus"},
+                "object": [{"@id": name} for name in inputs],
+                "result": [{"@id": name} for name in outputs],
+            },
+            *(_file(name, entry) for name, entry in manifest["files"].items()),
+        ],
     }
-    graph = [
+
+
+def _descriptor() -> list[dict[str, Any]]:
+    """Describe the metadata file itself, its profiles and the licence."""
+    profiles = [{"@id": p, "@type": "CreativeWork", "name": p.rsplit("/", 2)[1]} for p in PROFILES]
+    return [
         {
             "@id": "ro-crate-metadata.json",
             "@type": "CreativeWork",
             "about": {"@id": "./"},
-            "conformsTo": [
-                {"@id": "https://w3id.org/ro/crate/1.1"},
-                {"@id": PROFILES[-1]},
-            ],
+            "conformsTo": [{"@id": "https://w3id.org/ro/crate/1.1"}, {"@id": PROFILES[-1]}],
         },
-        {
-            "@id": "./",
-            "@type": "Dataset",
-            "name": "A run of the kgagg workflow",
-            "description": "Rules mined, applied, aggregated and evaluated, with every file's "
-            "digest.",
-            "datePublished": manifest["written"],
-            "license": {"@id": "https://spdx.org/licenses/MIT"},
-            "conformsTo": [{"@id": profile} for profile in PROFILES],
-            "mainEntity": {"@id": workflow},
-            "hasPart": [{"@id": name} for name in (workflow, *manifest["files"])],
-            "mentions": [{"@id": "#run"}],
-        },
-        *({"@id": p, "@type": "CreativeWork", "name": p.rsplit("/", 2)[1]} for p in PROFILES),
-        {
-            "@id": "https://spdx.org/licenses/MIT",
-            "@type": "CreativeWork",
-            "name": "MIT License",
-        },
+        *profiles,
+        {"@id": LICENCE, "@type": "CreativeWork", "name": "MIT License"},
+    ]
+
+
+def _dataset(manifest: Mapping[str, Any], workflow: str) -> dict[str, Any]:
+    """Describe the folder of the run."""
+    return {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": "A run of the kgagg workflow",
+        "description": "Rules mined, applied, aggregated and evaluated, with every file's digest.",
+        "datePublished": manifest["written"],
+        "license": {"@id": LICENCE},
+        "conformsTo": [{"@id": profile} for profile in PROFILES],
+        "mainEntity": {"@id": workflow},
+        "hasPart": [{"@id": name} for name in (workflow, *manifest["files"])],
+        "mentions": [{"@id": "#run"}],
+    }
+
+
+def _workflow(manifest: Mapping[str, Any], workflow: str) -> list[dict[str, Any]]:
+    """Describe the workflow, and what runs it."""
+    environment = manifest["environment"]
+    return [
         {
             "@id": workflow,
             "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
             "name": "The kgagg workflow",
             "programmingLanguage": {"@id": "#snakemake"},
-            "version": manifest["environment"]["commit"] or __version__,
+            "version": environment["commit"] or __version__,
         },
-        snakemake,
         {
-            "@id": "#run",
-            "@type": "CreateAction",
-            "name": "snakemake",
-            "instrument": {"@id": workflow},
-            "endTime": manifest["written"],
-            "actionStatus": {"@id": "http://schema.org/CompletedActionStatus"},
-            "object": [{"@id": name} for name in inputs],
-            "result": [{"@id": name} for name in outputs],
+            "@id": "#snakemake",
+            "@type": "ComputerLanguage",
+            "name": "Snakemake",
+            "url": {"@id": "https://snakemake.github.io"},
+            "version": environment["packages"].get("snakemake", "not known"),
         },
-        *files,
     ]
-    return {"@context": CONTEXT, "@graph": graph}
+
+
+def _file(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe a file of the run."""
+    return {
+        "@id": name,
+        "@type": "File",
+        "name": name,
+        "contentSize": str(entry["bytes"]),
+        "sha256": entry["sha256"],
+        "encodingFormat": TYPES.get(Path(name).suffix, "application/octet-stream"),
+    }

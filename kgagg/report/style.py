@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cycler import cycler
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 
 from kgagg.util.files import replacing
 

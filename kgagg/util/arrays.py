@@ -28,7 +28,8 @@ def in_large_pages(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     small = {name: array for name, array in arrays.items() if array.nbytes < 2 * _PAGE}
     starts = np.cumsum([0] + [-(-array.nbytes // _ALIGN) * _ALIGN for array in small.values()])
     block = mmap.mmap(-1, int(starts[-1]) + _PAGE)
-    with contextlib.suppress(OSError):  # not every kernel has large pages
+    # neither every platform nor every kernel has large pages
+    with contextlib.suppress(AttributeError, OSError):
         block.madvise(mmap.MADV_HUGEPAGE)
     whole = np.frombuffer(block, np.uint8)
     starts -= whole.ctypes.data % -_PAGE

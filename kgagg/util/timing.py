@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import resource
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
@@ -76,4 +77,9 @@ class Stopwatch:
 
 def peak_memory() -> float:
     """Return the most memory that this process has had, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return resident_bytes(resource.getrusage(resource.RUSAGE_SELF)) / 2**20
+
+
+def resident_bytes(usage: resource.struct_rusage) -> int:
+    """Return the largest resident size of a process, which macOS gives in bytes, Linux in KB."""
+    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)

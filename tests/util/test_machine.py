@@ -45,14 +45,14 @@ def places(controller: str) -> Iterator[tuple[Path, int]]:
 
 
 @contextlib.contextmanager
-def control_group(controller: str, **limits: tuple[str, str]) -> Iterator[Path]:
+def control_group(controller: str, **limits: tuple[str, ...]) -> Iterator[Path]:
     """A group of its own with limits: for each version of groups the file and what it takes."""
     name = f"kgagg-{os.getpid()}"
     for folder, version in places(controller):
         group = folder / name
         try:
             group.mkdir()
-            for file, text in (pair.split("=") for pair in limits[f"v{version}"]):
+            for file, text in (pair.split("=", 1) for pair in limits[f"v{version}"]):
                 (group / file).write_text(text)
         except OSError:
             continue

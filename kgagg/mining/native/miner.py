@@ -9,8 +9,7 @@ threads; with a limit in seconds it depends on the machine how far down the same
 
 from __future__ import annotations
 
-import resource
-import sys
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from kgagg.mining.runner import signals
 from kgagg.rules.ruleset import RuleSet
 from kgagg.rules.writing import BINARY, PARQUET, write
 from kgagg.util.machine import processors
+from kgagg.util.timing import peak_memory
 
 
 def mine(
@@ -77,12 +77,7 @@ def mine(
     if threads < 1:
         raise InputError(f"--threads {threads}: expected 1 or more")
     graph = Graph.read(data)
-    longest = Codes(2 * len(graph.relations)).longest
-    if not 1 <= max_length_cyclic <= longest:
-        raise InputError(
-            f"--max-length-cyclic {max_length_cyclic}: expected 1 to {longest} "
-            f"with {len(graph.relations)} relations"
-        )
+    _check_length(max_length_cyclic, graph)
     with signals() as received:
         budget = Budget(seconds, threads, received, quiet=quiet)
         unary, left_out = mine_unary(graph, thresholds, rules, budget)
@@ -95,9 +90,8 @@ def mine(
             raise Failed(f"native: found no rule in {data}")
         mined, error = rule_set(kept, graph, out.name)
         budget.end(f"{len(mined):,} rules")
-        took = budget.elapsed
+        took = round(budget.elapsed, 2)
         write(mined, out)
-    sampled = np.flatnonzero(~np.isnan(error))
     record = save_record(
         out,
         data,
@@ -110,32 +104,37 @@ def mine(
             "max_length_cyclic": max_length_cyclic,
             "rules": rules,
             "seconds": seconds,
-            "correct": thresholds.correct,
-            "confidence": thresholds.confidence,
-            "zero": thresholds.zero,
-            "bodies": effort.bodies,
-            "search": effort.search,
-            "count": effort.count,
+            **dataclasses.asdict(thresholds),
+            **dataclasses.asdict(effort),
         },
         stopped=budget.stopped,
         left_out=left_out + len(found) - len(kept),
         long_bodies=report,
-        sampled={
-            "rules": len(sampled),
-            "standard_error": float(np.sqrt(np.mean(error[sampled] ** 2))) if len(sampled) else 0.0,
-            "lines": _ranges(sampled + 1),
-        },
-        runs=[
-            {
-                "seconds": round(took, 2),
-                "peak_memory_mb": _peak_memory() >> 20,
-                "rules": len(mined),
-            }
-        ],
+        sampled=_sampled(error),
+        runs=[{"seconds": took, "peak_memory_mb": round(peak_memory()), "rules": len(mined)}],
     )
     if received:
         raise KeyboardInterrupt(f"native: {budget.stopped}; kept {out.name}")
     return record
+
+
+def _check_length(length: int, graph: Graph) -> None:
+    longest = Codes(2 * len(graph.relations)).longest
+    if not 1 <= length <= longest:
+        raise InputError(
+            f"--max-length-cyclic {length}: expected 1 to {longest} "
+            f"with {len(graph.relations)} relations"
+        )
+
+
+def _sampled(error: np.ndarray) -> dict[str, Any]:
+    """Return which rules have sampled counts, and their mean error (see `rule_set`)."""
+    rows = np.flatnonzero(~np.isnan(error))
+    return {
+        "rules": len(rows),
+        "standard_error": float(np.sqrt(np.mean(error[rows] ** 2))) if len(rows) else 0.0,
+        "lines": _ranges(rows + 1),
+    }
 
 
 def _digest(rules: RuleSet, path: Path) -> str:
@@ -149,8 +148,3 @@ def _ranges(numbers: np.ndarray) -> str:
     return ",".join(
         f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs if len(run)
     )
-
-
-def _peak_memory() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak * (1 if sys.platform == "darwin" else 1024)
