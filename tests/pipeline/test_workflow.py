@@ -2,69 +2,23 @@
 
 from __future__ import annotations
 
-import fcntl
 import html
-import itertools
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
 import yaml
+from workflows import BYTES, CONFIG, ROOT, command, content, jobs, offline, snakemake, succeed
 
-from kgagg.data.datasets import fetch
 from kgagg.data.download import digest_of
-from kgagg.data.registry import find
-from kgagg.errors import Unavailable
 from kgagg.report.manifest import differences
 from kgagg.report.results import read_json
-
-ROOT = Path(__file__).parents[2]
-BYTES = ("firings/*/*/*.parquet", "models/**/*.json", "ranks/**/*.parquet", "tables/*.md")
-# tables and files that tell of time differ from run to run
-TIMED = ("runtimes", "claims")
-
-
-def command(*arguments: str, config: str | Path = "demo") -> list[str]:
-    files = [ROOT / "config" / "config.yaml"]
-    if config != "config":
-        files.append(ROOT / "config" / f"{config}.yaml" if isinstance(config, str) else config)
-    call = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
-    # the files come last, as they would take a target that follows for one of them
-    return [*call, *arguments, "--cores", "2", "--configfile", *map(str, files)]
-
-
-def snakemake(
-    folder: Path, *arguments: str, config: str | Path = "demo", within: tuple[str, ...] = ()
-) -> subprocess.CompletedProcess[str]:
-    """Run in a folder of its own, so that tests do not meet in .snakemake."""
-    return subprocess.run(
-        [*within, *command(*arguments, config=config)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1200,
-    )
-
-
-def succeed(run: subprocess.CompletedProcess[str]) -> str:
-    assert run.returncode == 0, run.stdout + run.stderr
-    return run.stdout + run.stderr
-
-
-def jobs(run: subprocess.CompletedProcess[str]) -> Counter[str]:
-    """Read how many jobs of each rule a dry run plans."""
-    table = succeed(run).rpartition("Job stats:")[2].partition("\n\n")[0]
-    return Counter({rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", table, re.M)})
-
 
 # --- plans -------------------------------------------------------------------------------------
 
@@ -137,68 +91,6 @@ def test_a_wrong_configuration_is_refused_with_the_nearest_name(tmp_path: Path) 
 
 
 # --- runs -----------------------------------------------------------------------------------------
-
-
-def offline() -> tuple[str, ...]:
-    """Return what to put before a command so that it has no network, if there is such a thing."""
-    for call in (("unshare", "--net"), ("unshare", "--map-root-user", "--net")):
-        try:
-            if subprocess.run([*call, "true"], capture_output=True, check=False).returncode == 0:
-                return call
-        except FileNotFoundError:
-            break
-    return ()
-
-
-@pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the whole workflow run on nations: fetched, then cut off from the network."""
-    try:
-        fetch(find("nations"), quiet=True)
-    except Unavailable as error:
-        pytest.skip(f"nations cannot be had: {error}")
-    # one run for all workers of pytest-xdist
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    folder = shared / "workflow"
-    folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "done").exists():
-            (folder / "nations.yaml").write_text(yaml.safe_dump(CONFIG))
-            succeed(snakemake(folder, "fetch", config=folder / "nations.yaml"))
-            succeed(snakemake(folder, config=folder / "nations.yaml", within=offline()))
-            (folder / "done").touch()
-    return folder
-
-
-CONFIG = {
-    "results": "out",
-    "datasets": ["nations"],
-    "rules": ["native"],
-    "rule_sets": {"native": {"options": {"max-length-cyclic": 2, "rules": 20000}}},
-    "strategies": ["max", "max+", "noisy-or-top-h*", "learned"],
-    "chunks": 2,
-    "threads": {"mine": 2, "apply": 1, "time": 2},
-    "repeats": 1,
-    "resamples": 200,
-}
-
-
-@pytest.fixture
-def again(finished: Path, tmp_path: Path) -> Path:
-    """A copy of the finished run, to be changed."""
-    shutil.copytree(finished, tmp_path / "again", dirs_exist_ok=True)
-    return tmp_path / "again"
-
-
-def content(folder: Path, *patterns: str) -> dict[str, bytes]:
-    """Read the files that must not differ from run to run."""
-    files = itertools.chain.from_iterable((folder / "out").glob(pattern) for pattern in patterns)
-    return {
-        str(path.relative_to(folder)): path.read_bytes() for path in files if path.stem not in TIMED
-    }
 
 
 def test_everything_is_made(finished: Path) -> None:
