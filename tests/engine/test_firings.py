@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import fields
 from pathlib import Path
 
@@ -18,23 +17,12 @@ from kgagg.engine.firings import Firings
 from kgagg.engine.queries import Queries
 from kgagg.errors import InputError
 from kgagg.evaluation.run import evaluate
-from kgagg.graph.graph import Graph
 from kgagg.graph.known import known_before
 from kgagg.ranking.ranks import Ranks
-from kgagg.rules.confidence import Confidence
-from kgagg.rules.ruleset import RuleSet
-from kgagg.strategies.base import strategy
+from kgagg.strategies.registry import strategy
 from kgagg.strategies.scoring import rank_file, rank_split
-from kgagg.strategies.tuned import Tuned
 
 SETTINGS = {"split": "test", "best": 3, "part": [0, 57]}
-
-
-@pytest.fixture
-def engine(world: Path) -> Engine:
-    graph = Graph.from_folder(world)
-    names = (graph.entities, graph.relations)
-    return Engine(graph, RuleSet.read(world / "rules.txt", names, Confidence.preset("anyburl")))
 
 
 def chunks(engine: Engine, size: int) -> list[Firings]:
@@ -123,32 +111,16 @@ def test_parts_are_gathered_to_the_same_bytes_and_ranked_from_the_file_alone(
     with pytest.raises(InputError, match="best 4 rules of a candidate, mean reads more"):
         rank_file(whole, [strategy("max"), strategy("mean")])
 
-    valid, tuned, ranks = (tmp_path / name for name in ("valid.parquet", "h.json", "ranks.parquet"))
-    assert main([*call, "--out", str(valid), "--split", "valid"]) == 0
-    assert main(["tune", str(valid), "--out", str(tuned), "--top-h", "1,2,4,all"]) == 0
-    assert main(["tune", str(whole), "--out", str(tuned)]) == 2
+    tuned, ranks = tmp_path / "h.kgagg", tmp_path / "ranks.parquet"
+    fit = ["fit", str(world), str(world / "rules.txt"), "-q", "--strategy", "noisy-or-top-h*"]
+    assert main([*fit, "--out", str(tuned), "--top-h", "1,2,4,all"]) == 0
     names = ["max", "max+", "noisy-or", "noisy-or-top-4"]
-    options = ["--strategies", ",".join(names), "--tuned", str(tuned), "--ranks", str(ranks)]
+    options = ["--strategies", ",".join([*names, str(tuned)]), "--ranks", str(ranks)]
     assert main(["aggregate", str(gathered), *options]) == 0
-    direct = evaluate(engine, [*names, "noisy-or-top-h*"], h=[1, 2, 4, 0]).ranks
+    direct = evaluate(engine, [*names, "noisy-or-top-h*"], top_h=[1, 2, 4, 0]).ranks
     stored = Ranks.read(ranks).only(direct.strategies)
     assert np.array_equal(stored.optimistic, direct.optimistic)
     assert np.array_equal(stored.pessimistic, direct.pessimistic)
-
-
-def test_a_tuned_strategy_is_read_by_the_names_of_relations(engine: Engine, tmp_path: Path) -> None:
-    from kgagg.graph.vocabulary import Vocabulary
-
-    tuned = evaluate(engine, ["noisy-or-top-h*"], h=[1, 2, 3]).tuned["noisy-or-top-h*"]
-    path = tmp_path / "tuned.json"
-    tuned.save(path, engine.graph.relations)
-    again = Tuned.load(path, Vocabulary.from_names(["r2", "new", "r0"]))
-    order = [engine.graph.relations.id(name) for name in ("r2", "r0")]
-    assert np.array_equal(again.chosen[[0, 2]], tuned.chosen[order])
-    assert np.array_equal(again.chosen[1], tuned.default)
-    path.write_text(json.dumps({"strategy": "x"}))
-    with pytest.raises(InputError, match="expected a file that `kgagg tune` wrote"):
-        Tuned.load(path, engine.graph.relations)
 
 
 def test_other_files_are_told(tmp_path: Path, engine: Engine) -> None:

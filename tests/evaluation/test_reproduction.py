@@ -7,20 +7,12 @@ from pathlib import Path
 import pytest
 
 from kgagg.engine.engine import Engine
-from kgagg.graph.graph import Graph
 from kgagg.ranking.ranks import Ranks
 from kgagg.ranking.ties import values
-from kgagg.rules.confidence import Confidence
-from kgagg.rules.ruleset import RuleSet
-from kgagg.strategies.base import strategy
+from kgagg.strategies.fitting import Fitting
+from kgagg.strategies.registry import strategy
 from kgagg.strategies.scoring import rank_split
-from kgagg.strategies.tuned import top_h, tune
-
-
-def engine(folder: Path, *rules: Path) -> Engine:
-    graph = Graph.from_folder(folder)
-    names = (graph.entities, graph.relations)
-    return Engine(graph, RuleSet.read(rules, names, Confidence.preset("anyburl")))
+from kgagg.strategies.tuned import top_h_choices
 
 
 def mrr(ranks: Ranks) -> dict[str, float]:
@@ -29,7 +21,7 @@ def mrr(ranks: Ranks) -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def anyburl(shared_data: Path, wnrr: Path) -> Engine:
-    return engine(wnrr, shared_data / "rules" / "wnrr.anyburl.rules.xz")
+    return Engine.open(wnrr, shared_data / "rules" / "wnrr.anyburl.rules.xz")
 
 
 def test_the_numbers_of_anyburl_and_pyclause(anyburl: Engine) -> None:
@@ -43,10 +35,9 @@ def test_the_numbers_of_anyburl_and_pyclause(anyburl: Engine) -> None:
 
 
 def test_the_tuned_h_is_at_least_as_good_on_valid_as_every_fixed_h(anyburl: Engine) -> None:
-    choices = top_h()
-    valid = rank_split(anyburl, "valid", choices)
-    tuned = tune("noisy-or-top-h*", choices, valid).rank(valid)
-    assert mrr(tuned)["noisy-or-top-h*"] >= max(mrr(valid).values())
+    tuned = strategy("noisy-or-top-h*").fit(Fitting(anyburl))
+    found = mrr(rank_split(anyburl, "valid", [*top_h_choices(), tuned]))
+    assert found.pop("noisy-or-top-h*") >= max(found.values())
 
 
 def test_no_aggregation_of_these_amie_rules_reaches_the_papers_row(
@@ -55,5 +46,5 @@ def test_no_aggregation_of_these_amie_rules_reaches_the_papers_row(
     """The paper's hits@10 of 0.511 to 0.514 exceeds the share of targets that they predict."""
     amie = shared_data / "rules" / "amie"
     rules = [amie / f"amie3-v3.0.{run}.wnrr.txt" for run in "AB"]
-    ranks = rank_split(engine(wnrr, *rules), "test", [strategy("max")], top_x=0)
+    ranks = rank_split(Engine.open(wnrr, rules), "test", [strategy("max")], top_x=0)
     assert (ranks.optimistic > 0).mean() == pytest.approx(0.502, abs=0.001)
