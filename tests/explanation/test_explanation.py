@@ -20,17 +20,10 @@ from kgagg.explanation.groundings import groundings
 from kgagg.graph.graph import Graph
 from kgagg.rules.confidence import Confidence
 from kgagg.rules.ruleset import RuleSet
-from kgagg.strategies.base import strategy
+from kgagg.strategies.registry import names, strategy
 from kgagg.strategies.scoring import rank_split
 
-EVERY = ["max", "max+", "noisy-or-top-2", "mean", "noisy-or-top-h*", "safran", "sparse", "learned"]
-
-
-@pytest.fixture
-def engine(world: Path) -> Engine:
-    graph = Graph.from_folder(world)
-    names = (graph.entities, graph.relations)
-    return Engine(graph, RuleSet.read(world / "rules.txt", names, Confidence.preset("anyburl")))
+EVERY = [name.replace("-top-h", "-top-2") if name.endswith("-h") else name for name in names()]
 
 
 @given(cases(longest=4))
@@ -59,7 +52,7 @@ def test_a_rule_has_a_grounding_if_and_only_if_it_predicts_the_fact(case: Case) 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_ranks_are_those_of_the_evaluation(engine: Engine, name: str) -> None:
-    chosen = ready_strategy(engine, name, h=[1, 2, 3], top_x=0)
+    chosen = ready_strategy(engine, name, top_h=[1, 2, 3], top_x=0)
     ranks = rank_split(engine, "test", [chosen], top_x=0)
     for i, triple in enumerate(engine.graph.test[:15].tolist()):
         found = explain(engine, tuple(triple), chosen)

@@ -11,23 +11,13 @@ import pytest
 
 from kgagg.cli import main
 from kgagg.engine.engine import Engine
-from kgagg.engine.queries import ASKED, make_queries
+from kgagg.engine.queries import MISSING, Queries
 from kgagg.errors import InputError
 from kgagg.evaluation.run import evaluate, ready_strategy
-from kgagg.graph.graph import Graph
 from kgagg.graph.known import all_facts
 from kgagg.prediction.answers import answer, read_queries
 from kgagg.prediction.rankings import rank_rankings, read_rankings
-from kgagg.rules.confidence import Confidence
-from kgagg.rules.ruleset import RuleSet
-from kgagg.strategies.base import strategy
-
-
-@pytest.fixture
-def engine(world: Path) -> Engine:
-    graph = Graph.from_folder(world)
-    names = (graph.entities, graph.relations)
-    return Engine(graph, RuleSet.read(world / "rules.txt", names, Confidence.preset("anyburl")))
+from kgagg.strategies.registry import strategy
 
 
 def call(world: Path, out: Path, *options: str) -> int:
@@ -45,7 +35,7 @@ def test_a_ranking_file_evaluates_to_the_same_ranks(
     found = rank_rankings(
         rankings, graph.entities, graph.relations, all_facts(graph), name=name, top_k=1000
     )
-    expected = evaluate(engine, [name], h=[1, 2, 3], top_x=0).ranks
+    expected = evaluate(engine, [name], top_h=[1, 2, 3], top_x=0).ranks
     # the order of the file breaks the ties
     assert (expected.optimistic <= found.optimistic).all()
     assert (found.optimistic <= expected.pessimistic).all()
@@ -55,10 +45,10 @@ def test_queries_from_a_file_in_its_order(world: Path, engine: Engine, tmp_path:
     path = tmp_path / "queries.txt"
     path.write_text("e3 r0 ?\n? r1 e5\n\ne1\tr0\te2\ne3 r0 ?\r\n")
     asked = read_queries(path, engine.graph)
-    queries = make_queries(asked)
+    queries = Queries.from_patterns(asked)
     assert queries.direction.tolist() == [0, 1, 0, 1, 0]
     assert np.diff(queries.target_ptr).tolist() == [0, 0, 1, 1, 0]
-    assert (asked == ASKED).sum() == 3
+    assert (asked == MISSING).sum() == 3
     names = {}
     for form in ("tsv", "jsonl", "parquet"):
         out = tmp_path / f"answers.{form}"
@@ -69,8 +59,8 @@ def test_queries_from_a_file_in_its_order(world: Path, engine: Engine, tmp_path:
             names[form] = [a["entity"] for one in objects for a in one["answers"]]
             continue
         table = pd.read_csv(out, sep="\t") if form == "tsv" else pd.read_parquet(out)
-        assert table["place"].max() == 4
-        tails = table["asked"] == "tail"
+        assert table["rank"].max() == 4
+        tails = table["direction"] == "tail"
         names[form] = table["tail"].where(tails, table["head"]).tolist()
     assert names["tsv"] == names["jsonl"] == names["parquet"]
     assert call(world, tmp_path / "x", "--queries", str(path), "--format", "anyburl") == 2
@@ -78,7 +68,7 @@ def test_queries_from_a_file_in_its_order(world: Path, engine: Engine, tmp_path:
 
 
 def test_known_facts_are_left_out_or_shown(engine: Engine) -> None:
-    queries = make_queries(np.array([[0, 0, ASKED]], np.int32))
+    queries = Queries.from_patterns(np.array([[0, 0, MISSING]], np.int32))
     for shown in (False, True):
         (found,) = answer(engine, queries, strategy("noisy-or"), show_known=shown, top_k=0)
         assert found.known.any() == shown
@@ -100,7 +90,7 @@ def test_all_that_is_missing_of_a_relation(
     assert not table["known"].any()
     facts = engine.graph.train[engine.graph.train[:, 1] == engine.graph.relations.id("r0")]
     given = {"tails": {0}, "heads": {2}, "both": {0, 2}}[ask]
-    assert set(table["asked"]) == {("tail", "", "head")[column] for column in given}
+    assert set(table["direction"]) == {("tail", "", "head")[column] for column in given}
     queries = sum(len(np.unique(facts[:, column])) for column in given)
     assert json.loads(record.read_text())["queries"] == queries
     assert call(world, out, "--relation", "r9") == 2

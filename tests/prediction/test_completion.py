@@ -12,34 +12,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kgagg.predicting
 from kgagg.cli import main
 from kgagg.engine.engine import Engine
-from kgagg.engine.queries import ASKED, make_queries
+from kgagg.engine.queries import MISSING, Queries
 from kgagg.errors import InputError
 from kgagg.evaluation.run import ready_strategy
-from kgagg.graph.graph import Graph
 from kgagg.graph.known import all_facts
+from kgagg.prediction import completion
 from kgagg.prediction.answers import answer
 from kgagg.prediction.calibration import Answered, Calibration, Reliability, answered
 from kgagg.prediction.completion import COLUMNS, chosen_relations, predict
-from kgagg.rules.confidence import Confidence
-from kgagg.rules.ruleset import RuleSet
-
-
-@pytest.fixture
-def engine(world: Path) -> Engine:
-    graph = Graph.from_folder(world)
-    names = (graph.entities, graph.relations)
-    return Engine(graph, RuleSet.read(world / "rules.txt", names, Confidence.preset("anyburl")))
 
 
 def naive_completion(engine: Engine, name: str, relation: str) -> dict[naive.Fact, float]:
     """All new facts of a relation, from the answers to each query."""
     graph = engine.graph
     number, entities = graph.relations.id(relation), range(len(graph.entities))
-    asked = [(e, number, ASKED) for e in entities] + [(ASKED, number, e) for e in entities]
-    queries = make_queries(np.array(asked, np.int32))
+    asked = [(e, number, MISSING) for e in entities] + [(MISSING, number, e) for e in entities]
+    queries = Queries.from_patterns(np.array(asked, np.int32))
     chosen = ready_strategy(engine, name, top_x=0)
     answers = {}
     for one in answer(engine, queries, chosen, top_k=0, top_x=0):
@@ -55,7 +45,7 @@ def test_the_best_facts_are_those_of_all_answers(
     engine: Engine, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # so small that facts are dropped on the way
-    monkeypatch.setattr(kgagg.predicting, "_WAITING", 20)
+    monkeypatch.setattr(completion, "_WAITING", 20)
     graph = engine.graph
     chosen = ready_strategy(engine, name, top_x=0)
     everything = naive_completion(engine, name, "r0")
@@ -64,10 +54,10 @@ def test_the_best_facts_are_those_of_all_answers(
         table = found.to_pandas()
         values = sorted(everything.values(), reverse=True)
         assert len(table) == (top or len(values))
-        assert table["value"].tolist() == pytest.approx(values[: len(table)])
+        assert table["score"].tolist() == pytest.approx(values[: len(table)])
         facts = list(zip(table["head"], table["relation"], table["tail"], strict=True))
         assert len(set(facts)) == len(facts)
-        assert [everything[fact] for fact in facts] == pytest.approx(table["value"].tolist())
+        assert [everything[fact] for fact in facts] == pytest.approx(table["score"].tolist())
         numbers = np.stack([found.facts[name] for name in ("head", "relation", "tail")], axis=1)
         assert not all_facts(graph).contains(numbers).any()
         assert table["probability"].isna().all()
@@ -88,11 +78,11 @@ def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(call) == 0
     # on valid, kiel is right for dora at .5, in both directions, and bonn is wrong at .2
     assert capsys.readouterr().out.splitlines() == [
-        "head\trelation\ttail\tvalue\tprobability\trules\trule",
+        "head\trelation\ttail\tscore\tprobability\trules\trule",
         "carl\tlives\tbonn\t0.5\t1.0\t1\tlives(X,Y) <= born(X,Y)",
         "dora\tlives\tbonn\t0.2\t0.0\t1\tlives(X,Y) <= works(X,Y)",
     ]
-    assert main([*call, "--min-value", "0.3", "--format", "jsonl"]) == 0
+    assert main([*call, "--min-score", "0.3", "--format", "jsonl"]) == 0
     assert json.loads(capsys.readouterr().out)["tail"] == "bonn"
     assert main([*call, "--relations", "born"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1
@@ -138,7 +128,7 @@ def test_answers_are_counted_as_they_are(engine: Engine) -> None:
     right = 0
     for triple in graph.valid.tolist():
         for one in answer(
-            engine, make_queries(np.array([triple], np.int32)), chosen, top_x=0, top_k=0
+            engine, Queries.from_patterns(np.array([triple], np.int32)), chosen, top_x=0, top_k=0
         ):
             target = triple[2] if one.tail < 0 else triple[0]
             right += int(target in one.candidates.entity)
