@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-BYTES = ("firings/*/*/*.parquet", "models/**/*.json", "ranks/**/*.parquet", "tables/*.md")
+BYTES = ("firings/*/*/*.parquet", "models/**/*.kgagg", "ranks/**/*.parquet", "tables/*.md")
 # tables and files that tell of time differ from run to run
 TIMED = ("runtimes", "claims")
 

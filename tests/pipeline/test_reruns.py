@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from workflows import ROOT, jobs, succeed
+from workflows import ROOT, command, jobs, succeed
 
 APPLIED = {"apply_part", "gather", "rank", "rank_curve"}
 FITTED = {"fit_strategy"}
@@ -21,14 +20,9 @@ Plan = Callable[[], subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def copy(again: Path) -> Path:
-    """A copy of the repository, to be changed, beside a finished run."""
-    for name in ("Snakefile", "workflow", "config", "envs", "kgagg", "profiles"):
-        source, target = ROOT / name, again / "copy" / name
-        if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            target.parent.mkdir(exist_ok=True)
-            shutil.copy(source, target)
+    """A folder with a copy of the package, to be changed, beside a finished run."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "kgagg", again / "copy" / "kgagg", ignore=ignored)
     return again / "copy"
 
 
@@ -37,12 +31,8 @@ def planned(again: Path, copy: Path) -> Plan:
     """Plan the run again with the code of the copy."""
 
     def plan() -> subprocess.CompletedProcess[str]:
-        files = [copy / "config" / "config.yaml", again / "nations.yaml"]
-        call = [sys.executable, "-m", "snakemake", "--snakefile", str(copy / "Snakefile")]
         return subprocess.run(
-            # files that are only newer do not count here: a copy has other times
-            [*call, "--dry-run", "--cores", "2", "--rerun-triggers", "params", "input", "code"]
-            + ["--configfile", *map(str, files)],
+            command("--dry-run", config=again / "nations.yaml"),
             cwd=again,
             env=os.environ | {"PYTHONPATH": str(copy)},
             capture_output=True,

@@ -41,5 +41,5 @@ def test_the_digest_follows_the_code_that_is_used(
 
 def test_the_code_of_a_verb_reaches_the_kernels() -> None:
     assert code_digest("kgagg.commands.stats") == code_digest(
-        "kgagg.commands.stats", "kgagg.graph._reading", "kgagg.report.plots"
+        "kgagg.commands.stats", "kgagg.graph._reading", "kgagg.report.degrees"
     )

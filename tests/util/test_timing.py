@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import numba
 import pytest
@@ -11,9 +13,13 @@ from kgagg.util import timing
 from kgagg.util.timing import Stopwatch
 
 
+def set_clock(monkeypatch: pytest.MonkeyPatch, clock: Callable[[], float]) -> None:
+    monkeypatch.setattr(timing, "time", SimpleNamespace(perf_counter=clock))
+
+
 def test_the_time_to_compile_is_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     # begin; then begin and end of the stage, in which 5 of 20 seconds go into compiling
-    monkeypatch.setattr(timing.time, "perf_counter", iter([0.0, 10.0, 30.0, 40.0]).__next__)
+    set_clock(monkeypatch, iter([0.0, 10.0, 30.0, 40.0]).__next__)
     monkeypatch.setattr(timing, "_compiled", iter([1.0, 6.0]).__next__)
     watch = Stopwatch()
     with watch.stage("apply"):
@@ -24,7 +30,7 @@ def test_the_time_to_compile_is_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_stage_of_many_items(monkeypatch: pytest.MonkeyPatch) -> None:
     # every look at the clock takes a second, so that only getting the items counts
-    monkeypatch.setattr(timing.time, "perf_counter", itertools.count().__next__)
+    set_clock(monkeypatch, itertools.count().__next__)
     monkeypatch.setattr(timing, "_compiled", lambda: 0.0)
     watch = Stopwatch()
     assert list(watch.each("load", [1, 2])) == [1, 2]
