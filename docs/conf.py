@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from kgagg import __version__
 from kgagg.cli import parser
+
+sys.path.insert(0, str(Path(__file__).parent))
+import street
 
 project, author, release = "kgagg", "the authors of kgagg", __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
@@ -22,9 +26,9 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-# shapes and words, as they stand in the docstrings, are no references
+# the types in docstrings are words and shapes, not references
 napoleon_preprocess_types = False
-# words of docstrings that are names of several things
+# some words of docstrings are names of several things
 suppress_warnings = ["ref.python"]
 
 
@@ -48,3 +52,4 @@ def help_of_all() -> str:
 made = Path(__file__).parent / "made"
 made.mkdir(exist_ok=True)
 (made / "commands.md").write_text(help_of_all(), encoding="utf-8")
+street.write(made)
