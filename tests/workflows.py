@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -15,11 +16,26 @@ BYTES = ("firings/*/*/*.parquet", "models/**/*.kgagg", "ranks/**/*.parquet", "ta
 TIMED = ("runtimes", "claims")
 
 
+def copy_repository(folder: Path) -> None:
+    """Copy what a run reads of the repository, so that a test can change it."""
+    for name in ("Snakefile", "workflow", "config", "envs", "kgagg", "profiles"):
+        source, target = ROOT / name, folder / name
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            target.parent.mkdir(exist_ok=True)
+            shutil.copy(source, target)
+
+
 def command(*arguments: str, config: str | Path = "demo") -> list[str]:
+    """Call Snakemake: the copy of the repository beside a configuration, if there is one."""
+    root = ROOT
+    if isinstance(config, Path) and (config.parent / "repository").exists():
+        root = config.parent / "repository"
     files = [ROOT / "config" / "config.yaml"]
     if config != "config":
         files.append(ROOT / "config" / f"{config}.yaml" if isinstance(config, str) else config)
-    call = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
+    call = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile")]
     # the files come last, as they would take a target that follows for one of them
     return [*call, *arguments, "--cores", "2", "--configfile", *map(str, files)]
 

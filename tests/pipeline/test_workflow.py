@@ -9,11 +9,11 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 import yaml
+from waiting import wait_for
 from workflows import BYTES, CONFIG, ROOT, command, content, jobs, offline, snakemake, succeed
 
 from kgagg.data.download import digest_of
@@ -23,16 +23,29 @@ from kgagg.report.results import read_json
 # --- plans -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("config", "pairs"), [("demo", 4), ("config", 8)])
-def test_the_plan_is_complete(tmp_path: Path, config: str, pairs: int) -> None:
-    run = snakemake(tmp_path, "--dry-run", config=config)
-    planned = jobs(run)
+@pytest.mark.parametrize(
+    ("config", "pairs", "ranked", "fitted"), [("demo", 4, 6, 2), ("config", 8, 8, 4)]
+)
+def test_the_plan_is_complete(
+    tmp_path: Path, config: str, pairs: int, ranked: int, fitted: int
+) -> None:
+    planned = jobs(snakemake(tmp_path, "--dry-run", config=config))
     assert planned["dataset"] == 4
     # the demo has a second rule set where AnyBURL's jar is at hand
     assert planned["mine_rules"] in (pairs, 8)
     assert planned["result"] == planned["mine_rules"] == planned["time"]
-    assert planned["rank_plain"] == 4 * planned["result"]
-    assert "Predicted cost on 2 cores" in run.stderr
+    assert planned["rank"] == ranked * planned["result"]
+    assert planned["fit_strategy"] == fitted * planned["result"]
+    # ranks for every h, on valid and on test
+    assert planned["rank_curve"] == 2 * planned["result"]
+
+
+def test_costs_are_predicted_by_a_target_of_their_own(tmp_path: Path) -> None:
+    run = snakemake(tmp_path, "plan")
+    table = succeed(run)
+    assert "Predicted cost on 2 cores" in run.stdout
+    stages = ("fetch", "mine", "rules", "apply", "fit", "aggregate", "time", "report", "all")
+    assert all(re.search(rf"^\| {stage} ", table, re.M) for stage in stages)
 
 
 def upstream(run: subprocess.CompletedProcess[str]) -> dict[str, set[str]]:
@@ -133,8 +146,8 @@ def test_nothing_is_done_twice(again: Path) -> None:
             config=config,
         )
     )
-    assert more["rank_plain"] == 1
-    assert not {"apply_part", "gather", "tune_h", "rank_tuned", "fit", "mine_rules"} & more.keys()
+    assert more["rank"] == 1
+    assert not {"apply_part", "gather", "fit_strategy", "rank_curve", "mine_rules"} & more.keys()
 
 
 def test_a_run_that_was_killed_ends_with_the_same_bytes(again: Path) -> None:
@@ -152,10 +165,12 @@ def test_a_run_that_was_killed_ends_with_the_same_bytes(again: Path) -> None:
         start_new_session=True,
     )
     firings = again / "out" / "firings"
-    deadline = time.monotonic() + 300
-    while not any(firings.glob("*/*/*/*.parquet")) and time.monotonic() < deadline:
+
+    def has_begun() -> bool:
         assert child.poll() is None, "ended before it could be killed"
-        time.sleep(0.05)
+        return any(firings.glob("*/*/*/*.parquet"))
+
+    wait_for(has_begun)
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
     assert not any(firings.glob("*/*/test.parquet"))
