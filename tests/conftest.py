@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from hypothesis import settings
-from workflows import CONFIG, offline, snakemake, succeed
+from workflows import CONFIG, copy_repository, offline, snakemake, succeed
 
 from kgagg.data.archives import extract
 from kgagg.data.datasets import fetch
@@ -101,6 +101,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "done").exists():
+            copy_repository(folder / "repository")
             (folder / "nations.yaml").write_text(yaml.safe_dump(CONFIG))
             succeed(snakemake(folder, "fetch", config=folder / "nations.yaml"))
             succeed(snakemake(folder, config=folder / "nations.yaml", within=offline()))

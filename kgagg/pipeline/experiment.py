@@ -75,7 +75,8 @@ class Experiment:
     )
 
     def __init__(self, config: Config, base: str | os.PathLike[str]) -> None:
-        self.base = Path(base)
+        # from here, so that neither records nor what is planned again depend on where "here" is
+        self.base = Path(os.path.relpath(base))
         self.config: dict[str, Any] = typed(config)
         check(self.config, self.base / "workflow" / "schemas" / "config.schema.yaml")
         self.datasets: list[str] = self.config["datasets"]
@@ -180,6 +181,11 @@ class Experiment:
     def lock(self) -> Path:
         """The locked packages."""
         return self.base / "envs" / "requirements.lock"
+
+    @property
+    def snakefile(self) -> Path:
+        """The workflow."""
+        return self.base / "Snakefile"
 
     @property
     def template(self) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections import Counter
@@ -10,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from workflows import ROOT, command, jobs, succeed
+from workflows import ROOT, jobs, snakemake, succeed
 
 APPLIED = {"apply_part", "gather", "rank", "rank_curve"}
 FITTED = {"fit_strategy"}
@@ -20,27 +19,14 @@ Plan = Callable[[], subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def copy(again: Path) -> Path:
-    """A folder with a copy of the package, to be changed, beside a finished run."""
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "kgagg", again / "copy" / "kgagg", ignore=ignored)
-    return again / "copy"
+    """The repository of a finished run, a copy to be changed."""
+    return again / "repository"
 
 
 @pytest.fixture
-def planned(again: Path, copy: Path) -> Plan:
-    """Plan the run again with the code of the copy."""
-
-    def plan() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command("--dry-run", config=again / "nations.yaml"),
-            cwd=again,
-            env=os.environ | {"PYTHONPATH": str(copy)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    return plan
+def planned(again: Path) -> Plan:
+    """Plan the run again."""
+    return lambda: snakemake(again, "--dry-run", config=again / "nations.yaml")
 
 
 def rules(run: subprocess.CompletedProcess[str]) -> set[str]:

@@ -108,7 +108,7 @@ rule manifest:
         **experiment.resources("manifest"),
     params:
         root=lambda wildcards, output: os.path.dirname(output.manifest),
-        snakefile=workflow.main_snakefile,
+        snakefile=experiment.snakefile,
         jars=[word for jar in experiment.jars for word in ("--jar", jar)],
         code=experiment.code("report.manifest"),
     shell:
