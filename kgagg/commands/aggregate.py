@@ -15,10 +15,10 @@ def add_parser(verbs: Any) -> Parser:
         "aggregate",
         help="rank by strategies what `kgagg apply` found",
         description="Read a file of `kgagg apply`, aggregate with each strategy, and write the "
-        "ranks of the targets: a row for each triple, direction and strategy. A tuned strategy is "
-        "ranked by the choices that a file of `kgagg tune` has for it.",
-        epilog="example: kgagg aggregate test.parquet --strategies max+,noisy-or-top-5 "
-        "--tuned tuned.json --ranks ranks.parquet",
+        "ranks of the targets: a row for each triple, direction and strategy. A strategy that "
+        "needs a fit is given as a file of `kgagg fit`.",
+        epilog="example: kgagg fit umls rules.txt --strategy 'noisy-or-top-h*' --out top-h.kgagg "
+        "&& kgagg aggregate test.parquet --strategies max+,top-h.kgagg --ranks ranks.parquet",
     )
     parser.add_argument("firings", type=Path, metavar="FILE.parquet", help="from `kgagg apply`")
     parser.add_argument(
