@@ -6,7 +6,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
 
 from kgagg import __version__
@@ -45,8 +44,3 @@ def test_conda_has_the_versions_of_the_lock() -> None:
 
 def test_the_citation_names_this_version() -> None:
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == __version__
-
-
-@pytest.mark.parametrize("name", ["datasets.yaml"])
-def test_files_of_config_are_in_the_package(name: str) -> None:
-    assert (ROOT / "kgagg" / name).resolve() == ROOT / "config" / name

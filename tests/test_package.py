@@ -20,9 +20,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    for name in ("kgagg", "config"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "kgagg", source / "kgagg", ignore=ignored)
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(target)]
     subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(source)], check=True)
     return next(target.glob("kgagg-*.whl"))
@@ -31,11 +30,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_has_what_is_needed_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as file:
         names = [name for name in file.namelist() if ".dist-info/" not in name]
-        assert b"nations:" in file.read("kgagg/datasets.yaml")
+        assert b"nations:" in file.read("kgagg/data/registry.yaml")
     code = {name for name in names if name.endswith(".py")}
     package = ROOT / "kgagg"
     assert code == {str(path.relative_to(ROOT)) for path in package.rglob("*.py")}
-    extra = {"kgagg/datasets.yaml", "kgagg/py.typed", "kgagg/report/page.html"}
+    extra = {"kgagg/data/registry.yaml", "kgagg/py.typed", "kgagg/report/page.html"}
     assert set(names) - code == extra
     assert wheel.stat().st_size < 1e6
 
@@ -53,7 +52,7 @@ from pathlib import Path
 import kgagg
 from kgagg.cli import main
 assert Path(kgagg.__file__).is_relative_to(Path("site").resolve()), kgagg.__file__
-from kgagg.datasets import registry
+from kgagg.data.registry import registry
 assert "nations" in registry()
 sys.exit(main(["stats", "data"]))
 """

@@ -27,7 +27,7 @@ from kgagg.data.datasets import fetch
 from kgagg.data.registry import find
 from kgagg.errors import Unavailable
 from kgagg.pipeline import configuration
-from kgagg.strategies import base as registry
+from kgagg.strategies import base, registry
 from kgagg.util.files import cache_folder
 
 ROOT = Path(__file__).parents[2]
@@ -109,7 +109,9 @@ def test_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             except Unavailable as reason:
                 pytest.skip(str(reason))
     # a page may register a strategy, and look for data in a place of its own
-    monkeypatch.setattr(registry, "_classes", dict(registry._classes))
+    registered = dict(base.REGISTERED)
+    for module in (base, registry):
+        monkeypatch.setattr(module, "REGISTERED", registered)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": page.stem}
     printed: str | None = None

@@ -21,7 +21,7 @@ from naive import Fact
 
 from kgagg.cli import main
 from kgagg.errors import InputError
-from kgagg.graph import graph as graph_module
+from kgagg.graph import reading
 from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.graph import SPLITS, Graph
 from kgagg.util.files import line_blocks
@@ -115,7 +115,7 @@ def check_adjacency(graph: Graph) -> None:
 def test_lines_may_be_cut_anywhere(train: list[Fact], size: int) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         whole = read(Path(folder), text_of(train))
-        patch.setattr(graph_module, "line_blocks", partial(line_blocks, size=size))
+        patch.setattr(reading, "line_blocks", partial(line_blocks, size=size))
         cut = Graph.from_folder(folder)
     assert cut.digest == whole.digest
     assert named(cut, cut.train) == named(whole, whole.train) == train
@@ -208,7 +208,7 @@ def test_what_is_wrong_with_a_file(
 def test_lines_are_counted_across_blocks(
     line: bytes, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(graph_module, "line_blocks", partial(line_blocks, size=50))
+    monkeypatch.setattr(reading, "line_blocks", partial(line_blocks, size=50))
     with pytest.raises(InputError, match=f"valid.txt:101: {problem}"):
         read(tmp_path, PLAIN, valid=b"aa\tr\tbb\n" * 100 + line + b"bb\tr\tcc\n" * 9)
 
