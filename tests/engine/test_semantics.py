@@ -1,7 +1,8 @@
 """What AnyBURL and PyClause answer in small cases, computed by hand, and so does kgagg.
 
 Each case is a graph, rules and, for each query, the answers under both presets; both programs were
-run on these cases. Where kgagg departs from one of them, the case says so.
+run on these cases. Where kgagg departs from one of them, the case says so. What is in quotation
+marks is a section of docs/semantics.md, which defines what is tested; examples are the paper's.
 """
 
 from __future__ import annotations
@@ -87,38 +88,39 @@ class Case(NamedTuple):
 
 # the answers of AnyBURL, then those of PyClause, if they differ
 CASES = [
+    # "Object identity"
     Case(
-        "E1 all entities of a cyclic grounding differ",
+        "all entities of a cyclic grounding differ",
         "r(aa,bb) s(bb,aa) s(bb,cc) r(aa,aa) s(aa,dd) s(bb,bb)",
         "hh(X,Y) <= r(X,A), s(A,Y)",
         {"(aa,hh,?)": "cc", "(?,hh,cc)": "aa", "(?,hh,aa)": ""},
     ),
     Case(
-        "E2 also in three steps",
+        "all entities of a cyclic grounding differ, also in three steps",
         "r(aa,bb) s(bb,aa) t(aa,ee) s(bb,cc) t(cc,bb) t(cc,aa) t(cc,dd)",
         "hh(X,Y) <= r(X,A), s(A,B), t(B,Y)",
         {"(aa,hh,?)": "dd", "(?,hh,dd)": "aa", "(?,hh,ee)": ""},
     ),
     Case(
-        "E3 a self-loop at the body's constant",
+        "a self-loop at the body's constant",
         "r(dd,dd) r(aa,dd)",
         "hh(X,cc) <= r(X,dd)",
         {"(aa,hh,?)": "cc", "(dd,hh,?)": ("", "cc"), "(?,hh,cc)": ("aa", "aa dd")},
     ),
     Case(
-        "E4 the same constant in head and body",
+        "the same constant in head and body",
         "r(aa,cc) r(cc,cc)",
         "hh(X,cc) <= r(X,cc)",
         {"(aa,hh,?)": "cc", "(cc,hh,?)": "", "(?,hh,cc)": "aa"},
     ),
     Case(
-        "E5 the head's constant inside the body",
+        "the head's constant inside the body",
         "r(aa,cc) s(cc,dd) r(bb,ee) s(ee,dd) r(dd,ee)",
         "hh(X,cc) <= r(X,A), s(A,dd)",
         {"(aa,hh,?)": "", "(bb,hh,?)": "cc", "(dd,hh,?)": "", "(?,hh,cc)": "bb"},
     ),
     Case(
-        "E6 dangling: AnyBURL wants another entity than X and the head's constant",
+        "dangling: AnyBURL wants another entity than X and the head's constant",
         "r(aa,cc) r(bb,bb) r(cc,zz) r(dd,ee)",
         "hh(X,cc) <= r(X,A)",
         {
@@ -131,14 +133,14 @@ CASES = [
         },
     ),
     Case(
-        "E6 nor are X and the head's constant enough together",
+        "dangling: nor are X and the head's constant enough together",
         "r(aa,aa) r(aa,cc) r(bb,bb) r(bb,ee)",
         "hh(X,cc) <= r(X,A)",
         {"(aa,hh,?)": ("", "cc"), "(bb,hh,?)": "cc", "(?,hh,cc)": "aa bb"},
     ),
     Case(
         # (aa,hh,?) makes PyClause crash, a return is missing; nothing is what its code intends
-        "E7 dangling in two steps: PyClause lets X be the head's constant",
+        "dangling in two steps: PyClause lets X be the head's constant",
         "r(aa,bb) s(bb,cc) r(cc,ee) s(ee,ff) r(dd,ee)",
         "hh(X,cc) <= r(X,A), s(A,B)",
         {
@@ -148,14 +150,15 @@ CASES = [
             "(aa,hh,?)": "",
         },
     ),
+    # "Zero and reflexive rules"
     Case(
-        "E8 a zero rule answers one direction, for every entity",
+        "a zero rule answers one direction, for every entity",
         "r(aa,bb)",
         "hh(X,cc) <= ",
         {"(cc,hh,?)": "cc", "(aa,hh,?)": "cc", "(?,hh,cc)": "", "(?,hh,aa)": ""},
     ),
     Case(
-        "E8 and the other one if the constant is the head",
+        "a zero rule answers the other direction if the constant is the head",
         "r(aa,bb)",
         "hh(cc,Y) <= ",
         {"(cc,hh,?)": "", "(aa,hh,?)": "", "(?,hh,cc)": "cc", "(?,hh,aa)": "cc"},
@@ -163,19 +166,19 @@ CASES = [
     Case(
         # AnyBURL answers aa to (aa,hh,?) although it is known, as it compares the token and not
         # the entity; kgagg never predicts what is known
-        "E9 reflexive: the token stands for the query's entity",
+        "reflexive: the token stands for the query's entity",
         "hh(aa,aa) r(aa,bb) r(dd,dd) r(ee,ff)",
         "hh(X,me_myself_i) <= r(X,A)",
         {"(ee,hh,?)": "ee", "(dd,hh,?)": ("", "dd"), "(?,hh,ee)": "", "(aa,hh,?)": ""},
     ),
     Case(
-        "E9 and so for heads",
+        "reflexive: and so for heads",
         "hh(aa,aa) r(aa,bb) r(dd,dd) r(ee,ff)",
         "hh(me_myself_i,Y) <= r(Y,A)",
         {"(?,hh,ee)": "ee", "(?,hh,dd)": ("", "dd"), "(ee,hh,?)": "", "(?,hh,aa)": ""},
     ),
     Case(
-        "E9 with a constant",
+        "reflexive: with a constant",
         "r(aa,dd) r(dd,dd)",
         "hh(X,me_myself_i) <= r(X,dd)",
         {"(aa,hh,?)": "aa", "(dd,hh,?)": ("", "dd"), "(?,hh,aa)": ""},
@@ -187,26 +190,28 @@ CASES = [
         {"(?,hh,aa)": ("aa", ""), "(aa,hh,?)": ""},
     ),
     Case(
-        "E14 only zero rules answer for an entity without facts",
+        "only zero rules answer for an entity without facts",
         "r(aa,bb)",
         "hh(X,Y) <= r(X,Y)",
         {"(new1,hh,?)": "", "(aa,hh,?)": "bb"},
     ),
     Case(
-        "E14 as here",
+        "a zero rule answers for an entity without facts",
         "r(aa,bb)",
         "hh(X,cc) <= ",
         {"(new1,hh,?)": "cc"},
     ),
+    # "Object identity"
     Case(
-        "E18 the atoms come in any order, which PyClause refuses",
+        "the atoms come in any order, which PyClause refuses",
         "r(aa,bb) s(bb,cc)",
         "hh(X,Y) <= s(A,Y), r(X,A)",
         {"(aa,hh,?)": "cc", "(?,hh,cc)": "aa"},
     ),
+    # "Zero and reflexive rules"
     Case(
         # AnyBURL takes it for cyclic and answers bb; kgagg reads what is written, for both presets
-        "E19 h(X,X) is reflexive, and PyClause answers head queries only",
+        "h(X,X) is reflexive, and PyClause answers head queries only",
         "r(aa,bb) r(dd,dd)",
         "hh(X,X) <= r(X,A)",
         {
@@ -216,20 +221,21 @@ CASES = [
             "(?,hh,dd)": ("", "dd"),
         },
     ),
+    # "Object identity"
     Case(
-        "E25 a symmetric relation",
+        "a symmetric relation",
         "hh(aa,bb) hh(bb,cc)",
         "hh(X,Y) <= hh(Y,X)",
         {"(bb,hh,?)": "aa", "(cc,hh,?)": "bb", "(?,hh,bb)": "cc"},
     ),
     Case(
-        "E26 a transitive relation never leads back",
+        "a transitive relation never leads back",
         "hh(aa,bb) hh(bb,cc) hh(cc,aa)",
         "hh(X,Y) <= hh(X,A), hh(A,Y)",
         {"(aa,hh,?)": "cc", "(?,hh,aa)": "bb"},
     ),
     Case(
-        "E27 the constant is the head, and known answers are none",
+        "the constant is the head, and known answers are none",
         "r(aa,dd) r(bb,dd) hh(cc,bb)",
         "hh(cc,Y) <= r(Y,dd)",
         {"(cc,hh,?)": "aa", "(?,hh,aa)": "cc", "(?,hh,bb)": ""},
@@ -264,8 +270,8 @@ def scores(candidates: Sequence[tuple[Candidate, float]]) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("rule", "anyburl", "pyclause"),
     [
-        # E6, E8, E9: dangling rules weigh a tenth, zero rules a hundredth, but in PyClause a
-        # reflexive dangling rule weighs one
+        # "Rules and their confidence": dangling rules weigh a tenth, zero rules a hundredth, but in
+        # PyClause a reflexive dangling rule weighs one
         ("10 5 hh(X,cc) <= r(X,dd)", 1 / 3, 1 / 3),
         ("10 5 hh(X,cc) <= r(X,A)", 0.1 / 3, 0.1 / 3),
         ("1000 500 hh(X,cc) <= ", 0.00497512, 0.00497512),
@@ -279,22 +285,22 @@ def test_confidence(rule: str, anyburl: float, pyclause: float) -> None:
         assert found[1] == pytest.approx(expected, abs=1e-8)
 
 
-E10 = "r1(qq,{aa,bb,cc}) r2(qq,bb) r3(qq,aa) f(cc,{x1,x2}) f(aa,x3)"
-E11 = "r1(qq,aa) r2(qq,bb) r3(qq,bb)"
-E31 = "r1(qq,{aa,bb,cc}) r2(qq,cc) r3(qq,{aa,bb}) r4(qq,bb)"
+SAME_CONFIDENCE = "r1(qq,{aa,bb,cc}) r2(qq,bb) r3(qq,aa) f(cc,{x1,x2}) f(aa,x3)"
+LATER_RULE = "r1(qq,aa) r2(qq,bb) r3(qq,bb)"
+LEVELS = "r1(qq,{aa,bb,cc}) r2(qq,cc) r3(qq,{aa,bb}) r4(qq,bb)"
 
 
 @pytest.mark.parametrize(
     ("facts", "counts", "relations", "anyburl", "pyclause"),
     [
-        # E10: AnyBURL orders rules of equal confidence as in the file, for PyClause they are equal.
-        # It then breaks ties by frequency; kgagg leaves them to the evaluation.
-        pytest.param(E10, "50 30 30", "r1 r2 r3", "bb > aa > cc", "aa = bb > cc", id="E10"),
-        pytest.param(E10, "50 30 30", "r1 r3 r2", "aa > bb > cc", "aa = bb > cc", id="E10 swapped"),
-        # E11: for AnyBURL a later rule does not overturn that order
-        pytest.param(E11, "50 50 30", "r1 r2 r3", "aa > bb", "bb > aa", id="E11"),
-        # E31: level by level, then the longer list
-        pytest.param(E31, "50 40 30 10", "r1 r2 r3 r4", "cc > bb > aa", "cc > bb > aa", id="E31"),
+        # "Strategies": AnyBURL orders rules of equal confidence as in the file, for PyClause they
+        # are equal. It then breaks ties by frequency; kgagg leaves them to the evaluation.
+        (SAME_CONFIDENCE, "50 30 30", "r1 r2 r3", "bb > aa > cc", "aa = bb > cc"),
+        (SAME_CONFIDENCE, "50 30 30", "r1 r3 r2", "aa > bb > cc", "aa = bb > cc"),
+        # for AnyBURL a later rule does not overturn that order
+        (LATER_RULE, "50 50 30", "r1 r2 r3", "aa > bb", "bb > aa"),
+        # level by level, then the longer list
+        (LEVELS, "50 40 30 10", "r1 r2 r3 r4", "cc > bb > aa", "cc > bb > aa"),
     ],
 )
 def test_max_plus(facts: str, counts: str, relations: str, anyburl: str, pyclause: str) -> None:
@@ -312,7 +318,7 @@ def test_max_plus(facts: str, counts: str, relations: str, anyburl: str, pyclaus
 def test_known_answers_are_filtered_but_for_targets(
     preset: str, targets: str, expected: str
 ) -> None:
-    # E12: AnyBURL filters test triples, all but the query's own; PyClause at the very end
+    # "Candidates": AnyBURL filters test triples, all but the query's own; PyClause at the very end
     (found,) = ask(
         preset,
         "hh(qq,aa) r1(qq,{aa,bb,cc,dd,ee})",
@@ -324,7 +330,7 @@ def test_known_answers_are_filtered_but_for_targets(
     assert " ".join(sorted(one.entity for one, _ in found)) == expected
 
 
-E13 = "r1(qq,{a0,a1,a2,a3,a4}) r2(qq,{b0,b1,b2,a4})"
+POOL = "r1(qq,{a0,a1,a2,a3,a4}) r2(qq,{b0,b1,b2,a4})"
 
 
 @pytest.mark.parametrize(
@@ -340,9 +346,9 @@ E13 = "r1(qq,{a0,a1,a2,a3,a4}) r2(qq,{b0,b1,b2,a4})"
 )
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_pool_is_closed_after_a_whole_rule(preset: str, top_x: int, expected: str) -> None:
-    # E13
+    # "Candidates"
     rules = ["95 50 hh(X,Y) <= r1(X,Y)", "95 30 hh(X,Y) <= r2(X,Y)"]
-    (found,) = ask(preset, E13, rules, "(qq,hh,?)", top_x=top_x)
+    (found,) = ask(preset, POOL, rules, "(qq,hh,?)", top_x=top_x)
     assert order(found) == expected
 
 
@@ -359,7 +365,8 @@ def test_targets_take_no_place_of_top_x(preset: str) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_candidates_of_the_pool_keep_their_order(preset: str) -> None:
-    # E23: AnyBURL's tree drops a3 once it stands beyond topX; all that one rule brought is kept
+    # "Candidates": AnyBURL's tree drops a3 once it stands beyond topX; all that one rule brought is
+    # kept
     facts = "r1(qq,{a0,a1,a2,a3}) r2(qq,{a0,a1,a2}) r3(qq,a3) r4(qq,a0)"
     rules = [f"95 {count} hh(X,Y) <= r{i}(X,Y)" for i, count in enumerate([50, 40, 30, 20], 1)]
     (found,) = ask(preset, facts, rules, "(qq,hh,?)", top_x=2)
@@ -368,7 +375,8 @@ def test_candidates_of_the_pool_keep_their_order(preset: str) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_rules_after_the_pool_is_closed_bring_no_candidate(preset: str) -> None:
-    # E24: AnyBURL stops before r3, which would not change the order; here r3 still counts for a1
+    # "Candidates": AnyBURL stops before r3, which would not change the order; here r3 still counts
+    # for a1
     facts = "r1(qq,a0) r2(qq,a1) r3(qq,{a1,a2})"
     rules = [f"95 {count} hh(X,Y) <= r{i}(X,Y)" for i, count in enumerate([50, 40, 30], 1)]
     (found,) = ask(preset, facts, rules, "(qq,hh,?)", top_x=2)
@@ -379,7 +387,7 @@ def test_rules_after_the_pool_is_closed_bring_no_candidate(preset: str) -> None:
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize(("bound", "heads"), [(3, 0), (4, 0), (5, 4), (0, 4)])
 def test_discrimination_bound(preset: str, bound: int, heads: int) -> None:
-    # E15: a rule that predicts as many as the bound predicts nothing; a constant is always one
+    # "Bounds": a rule that predicts as many as the bound predicts nothing; a constant is always one
     facts, rules = "r(x0,dd) r(x1,dd) r(x2,dd) r(x3,dd)", ["10 5 hh(X,cc) <= r(X,dd)"]
     found = ask(preset, facts, rules, "(?,hh,cc)", "(x1,hh,?)", discrimination=bound)
     assert [len(candidates) for candidates in found] == [heads, 1]
@@ -401,7 +409,7 @@ def test_bounds_of_the_presets() -> None:
 
 @pytest.mark.parametrize("names", [("m1", "m2"), ("m2", "m1")])
 def test_discrimination_of_cyclic_rules_depends_on_no_order(names: tuple[str, str]) -> None:
-    # E16: AnyBURL forgets what it has found when it reaches the bound and goes on, so that the
+    # "Bounds": AnyBURL forgets what it has found when it reaches the bound and goes on, so that the
     # order of a hash table decides whether one, all five or no entity is left; here none
     one, two = names
     facts = f"r(aa,{{m1,m2}}) s({one},{{y0,y1,y2,y3}}) s({two},z1)"
@@ -414,7 +422,7 @@ def test_discrimination_of_cyclic_rules_depends_on_no_order(names: tuple[str, st
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize(("edges", "tails"), [(1000, 1), (1001, 0)])
 def test_branching_bound(preset: str, edges: int, tails: int) -> None:
-    # E17: no step but the last is taken from an entity with more than a thousand neighbours
+    # "Bounds": no step but the last is taken from an entity with more than a thousand neighbours
     many = ",".join(f"n{i}" for i in range(edges))
     found = ask(
         preset,
@@ -428,7 +436,7 @@ def test_branching_bound(preset: str, edges: int, tails: int) -> None:
 
 
 def test_rules_that_predict_little_are_dropped() -> None:
-    # E21: AnyBURL wants two correct predictions, PyClause takes one
+    # "Rules and their confidence": AnyBURL wants two correct predictions, PyClause takes one
     facts, rules = "r(aa,bb)", ["2 1 hh(X,Y) <= r(X,Y)"]
     assert ask("anyburl", facts, rules, "(aa,hh,?)") == [[]]
     ((found,),) = ask("pyclause", facts, rules, "(aa,hh,?)")
@@ -438,7 +446,7 @@ def test_rules_that_predict_little_are_dropped() -> None:
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("name", ["c(c)", "c,c"])
 def test_names_with_brackets_and_commas(preset: str, name: str) -> None:
-    # E22: as AnyBURL; PyClause fails on the second
+    # as AnyBURL; PyClause fails on the second
     world = World.make(
         [("aa", "r", name), ("zz1", "hh", "zz2")],
         [f"10\t5\t0.5\thh(X,{name}) <= r(X,{name})"],
@@ -450,7 +458,7 @@ def test_names_with_brackets_and_commas(preset: str, name: str) -> None:
 
 
 def test_names_of_capital_letters() -> None:
-    # E32: PyClause takes AB for a variable; here it is the entity that it is
+    # "What is not reproduced": PyClause takes AB for a variable; here it is the entity that it is
     world = World.make(
         [("aa", "r", "AB"), ("bb", "r", "cc"), ("zz1", "hh", "zz2")],
         ["10\t5\t0.5\thh(X,cc) <= r(X,AB)"],
@@ -464,7 +472,7 @@ def test_names_of_capital_letters() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_noisy_or_takes_the_weights(preset: str) -> None:
-    # E28
+    # the example of "Rules and their confidence"
     rules = ["15 10 hh(X,cc) <= r(X,dd)", "15 10 hh(X,cc) <= s(X,A)", "995 500 hh(X,cc) <= "]
     (found,) = ask(preset, "r(aa,dd) s(aa,ee)", rules, "(aa,hh,?)")
     assert scores(found) == pytest.approx({"cc": 1 - 0.5 * 0.95 * 0.995})
@@ -472,14 +480,14 @@ def test_noisy_or_takes_the_weights(preset: str) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_noisy_or_of_the_paper(preset: str) -> None:
-    # E30
+    # Example 3.6
     rules = [f"95 {count} hh(X,Y) <= r{i}(X,Y)" for i, count in enumerate([64, 44, 41], 1)]
     (found,) = ask(preset, "r1(qq,aa) r2(qq,{aa,bb}) r3(qq,{aa,bb})", rules, "(qq,hh,?)")
     assert scores(found) == pytest.approx({"aa": 0.881, "bb": 0.670}, abs=5e-4)
 
 
-E29 = "r1(qq,aa) r2(qq,{bb,cc}) r3(qq,{aa,bb}) r4(qq,cc) r5(qq,{bb,cc,dd})"
-E29_RULES = [f"95 {count} hh(X,Y) <= r{i}(X,Y)" for i, count in enumerate([50, 40, 30, 20, 10], 1)]
+FIVE = "r1(qq,aa) r2(qq,{bb,cc}) r3(qq,{aa,bb}) r4(qq,cc) r5(qq,{bb,cc,dd})"
+FIVE_RULES = [f"95 {count} hh(X,Y) <= r{i}(X,Y)" for i, count in enumerate([50, 40, 30, 20, 10], 1)]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -498,8 +506,8 @@ E29_RULES = [f"95 {count} hh(X,Y) <= r{i}(X,Y)" for i, count in enumerate([50, 4
 def test_noisy_or_of_the_best_rules(
     preset: str, top_x: int, best: int, expected: dict[str, float]
 ) -> None:
-    # E29
-    (found,) = ask(preset, E29, E29_RULES, "(qq,hh,?)", top_x=top_x)
+    # the example of "Strategies"
+    (found,) = ask(preset, FIVE, FIVE_RULES, "(qq,hh,?)", top_x=top_x)
     confidence = [0.5, 0.4, 0.3, 0.2, 0.1]
     first = {
         one.entity: 1 - np.prod([1 - confidence[rank] for rank in one.rules[: best or None]])

@@ -200,7 +200,6 @@ def test_comments_empty_lines_line_ends_and_a_byte_order_mark() -> None:
 
 
 def test_names_with_parentheses_commas_and_blanks() -> None:
-    # E22
     graph = (Vocabulary.from_names(["c(c)", "d(e)", "c,c", "b,b", "New York", "x) y"]),
              Vocabulary.from_names(["h", "r", "part of", "r(s)", "r,s"]))  # fmt: skip
     for rule, constants in {
@@ -224,7 +223,7 @@ def test_an_atom_with_two_readings_is_refused() -> None:
 
 
 def test_entities_that_look_like_variables() -> None:
-    # E32: the entity AB is no variable
+    # docs/semantics.md, "What is not reproduced": the entity AB is no variable
     graph = names("AB cc B X Y x Z", "h r s")
     assert one("h(X,cc) <= r(X,AB)", graph)[0] == "constant"
     assert one("h(X,cc) <= r(X,AB)")[0] == "constant"
@@ -258,7 +257,7 @@ def test_reflexive_rules() -> None:
     assert [rule.head_constant for rule in rules.rules(np.arange(4))] == [ME] * 4
     assert (rules.flags & (SIDE | XX)).tolist() == [0, SIDE, XX, XX]
     assert rules.counts()["reflexive dangling"] == 3
-    # E9: AnyBURL weighs them as dangling rules, PyClause does not
+    # docs/semantics.md, "Rules and their confidence": dangling rules for AnyBURL, not for PyClause
     assert rules.confidence[0] == pytest.approx(0.333333, abs=1e-6)
     assert rules.with_confidence(Confidence()).confidence[0] == 4 / 30  # the constant one is first
     assert 0.1 * 5 / 15 in rules.with_confidence(Confidence()).confidence
@@ -272,7 +271,8 @@ def test_confidence_by_type() -> None:
         "15\t10\t0.6\th(X,cc) <= r(X,dd)\n15\t10\t0.6\th(X,cc) <= s(X,A)\n"
         "995\t500\t0.5\th(X,cc) <= \n"
     )
-    assert rules.confidence.tolist() == pytest.approx([0.5, 0.05, 0.005])  # E28
+    # the example of docs/semantics.md, "Rules and their confidence"
+    assert rules.confidence.tolist() == pytest.approx([0.5, 0.05, 0.005])
     other = Confidence(unseen=0, weights=(("zero", 0.5),))
     assert rules.with_confidence(other).confidence.tolist() == pytest.approx(
         [2 / 3, 2 / 3, 0.5 * 500 / 995]
@@ -288,7 +288,7 @@ def test_ties_are_ranked_in_the_order_of_the_files() -> None:
 
 
 def test_thresholds_of_the_presets() -> None:
-    # E21, and AnyBURL's strict bound
+    # docs/semantics.md, "Rules and their confidence", and AnyBURL's strict bound
     text = (
         "2\t1\t0.5\th(X,Y) <= a(X,Y)\n20000\t2\t1.0E-4\th(X,Y) <= b(X,Y)\n"
         "100000\t2\t2.0E-5\th(X,Y) <= c(X,Y)\n9\t0\t0.0\th(X,Y) <= d(X,Y)\n"
@@ -370,7 +370,7 @@ def amie(*rules: str, header: str = HEADER, statistics: str = "0.1\t0.5\t0.8\t4\
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        # E35
+        # paths in any order, with atoms in either direction
         ("?a  r1  ?f  ?b  r2  ?f   => ?a  h  ?b", "h(X,Y) <= r1(X,A), r2(Y,A)"),
         ("?e  r2  ?b  ?a  r1  ?e   => ?a  h  ?b", "h(X,Y) <= r1(X,A), r2(A,Y)"),
         ("?b  r  ?a   => ?a  h  ?b", "h(X,Y) <= r(Y,X)"),
