@@ -50,8 +50,6 @@ def cost(
     config: Mapping[str, Any], stage: str, rules: str | None = None, dataset: str | None = None
 ) -> Cost:
     """Estimate one job of a stage, for a rule set on a dataset if it is for one."""
-    if stage == "kernels":
-        return Cost(40.0, 2 * BASE)  # of two processes that compile
     if dataset is None:
         many = len(config["datasets"]) * len(config["rules"])
         largest = max(_size(name)["train"] for name in config["datasets"])

@@ -18,7 +18,6 @@ rule fit_strategy:
     input:
         data=experiment.data("valid"),
         rules=files.RULE_SET,
-        kernels=kernels,
     output:
         model=files.MODEL,
         record=files.FIT_RECORD,
@@ -58,7 +57,6 @@ rule rank:
     input:
         firings=files.FIRINGS.replace("{split}", "test"),
         model=experiment.model,
-        kernels=kernels,
     output:
         files.RANKS,
     log:
@@ -86,7 +84,6 @@ rule rank:
 rule rank_curve:
     input:
         firings=files.FIRINGS,
-        kernels=kernels,
     output:
         files.CURVE,
     log:

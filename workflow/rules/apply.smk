@@ -8,30 +8,10 @@ rule apply:
     localrule: True
 
 
-# Every kernel compiled once, before jobs that run side by side would wait for one another.
-rule kernels:
-    output:
-        touch("<results>/kernels.done"),
-    log:
-        "<logs>/kernels.log",
-    benchmark:
-        "<benchmarks>/kernels.tsv"
-    conda:
-        "../../envs/kgagg.yaml"
-    threads: 2
-    resources:
-        **experiment.resources("kernels"),
-    params:
-        code=experiment.code("mine.native", "rules", "apply", "aggregate", "fit"),
-    shell:
-        "kgagg compile --threads {threads} &>{log:q}"
-
-
 rule apply_part:
     input:
         data=lambda wildcards: experiment.data(wildcards.split),
         rules=files.RULE_SET,
-        kernels=kernels,
     output:
         temp("<results>/firings/{dataset}/{rules}/{split}/{scatteritem}.parquet"),
     log:

@@ -15,7 +15,6 @@ except InputError as error:
 config.update(experiment.config)
 # rules call `kgagg`: the one beside the Python that runs this workflow, active or not
 shell.prefix(experiment.shell_prefix)
-kernels = ancient("<results>/kernels.done")
 
 
 wildcard_constraints:
@@ -26,9 +25,12 @@ wildcard_constraints:
     label=experiment.constraint(),
 
 
-# Predicted minutes and memory: before a run, or by itself.
+# Predicted minutes and memory, before a run or by itself. Then kernels are compiled, once, so that
+# jobs side by side need not wait for one another. This is no rule: jobs would depend on it, and
+# Snakemake does not look at what else has changed for a job behind one that is to run.
 onstart:
     print(experiment.costs(workflow.cores), file=sys.stderr)
+    shell("kgagg compile --quiet")
 
 
 rule plan:

@@ -39,7 +39,6 @@ rule time:
         rules=files.RULE_SET,
         fitted=experiment.each(files.MODEL, experiment.fitted),
         records=experiment.each(files.FIT_RECORD, experiment.fitted),
-        kernels=kernels,
     output:
         files.TIMES,
     log:

@@ -11,9 +11,6 @@ rule mine_rules:
     input:
         data=experiment.data("valid"),
         jar=experiment.jar,
-        kernels=lambda wildcards: (
-            kernels if experiment.source(wildcards).miner == "native" else []
-        ),
     output:
         rules=files.MINED,
         record=f"{files.MINED}.json",
@@ -47,7 +44,6 @@ rule rule_set:
     input:
         data=experiment.data("valid"),
         rules=experiment.rule_file,
-        kernels=kernels,
     output:
         rules=files.RULE_SET,
         counts="<results>/rules/{dataset}/{rules}.counts.json",
