@@ -81,5 +81,5 @@ def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
     for size in (0, 5, len(whole) // 2):
         cut = tmp_path / "cut.tar.gz"
         cut.write_bytes(whole[:size])
-        with pytest.raises(InputError, match="SOURCE: no archive, or a damaged one"):
+        with pytest.raises(InputError, match="SOURCE: not an archive, or damaged"):
             take(cut, tmp_path)

@@ -104,7 +104,7 @@ def test_parts_are_gathered_to_the_same_bytes_and_ranked_from_the_file_alone(
     assert gathered.read_bytes() == whole.read_bytes()
     with pytest.raises(InputError, match="part of the queries"):
         rank_file(parts[0], [strategy("max")])
-    with pytest.raises(InputError, match=r"begins with query \d+, expected"):
+    with pytest.raises(InputError, match=r"starts at query \d+, expected"):
         gather_firings(parts[::2], gathered)
     with pytest.raises(InputError, match="of the queries were given"):
         gather_firings(parts[:2], gathered)

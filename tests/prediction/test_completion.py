@@ -111,7 +111,7 @@ def test_the_calibration_is_the_isotonic_regression(pairs: list[tuple[float, boo
     assert found.tolist() == pytest.approx(list(exact.values()))
     # on what it was fitted to, a calibration is right on average
     reliability = Reliability.of("valid", calibration(whole.value), whole)
-    assert (reliability.said * reliability.answers).sum() == pytest.approx(sum(right))
+    assert (reliability.predicted * reliability.answers).sum() == pytest.approx(sum(right))
     assert reliability.brier <= np.mean(np.square(np.array(values) - np.array(right))) + 1e-9
 
 
