@@ -1,7 +1,7 @@
 """What `import kgagg` offers: graphs, rules, and what follows from them, as tables.
 
-Wherever rules are asked for, files will do: they are read with the weights and thresholds of the
-semantics. A `RuleSet` is taken as it is.
+Wherever a function takes rules, it also takes rule files, which are read with the weights and
+thresholds of the semantics. A `RuleSet` is used as it is.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Patterns = Iterable[tuple[str | None, str, str | None]] | pd.DataFrame
 
 
 class Model:
-    """Rules on a graph with a strategy, in the manner of scikit-learn.
+    """A graph, rules and a strategy, in the manner of scikit-learn.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Model:
     semantics : str
         ``"anyburl"`` or ``"pyclause"``: what a rule predicts, weights and thresholds.
     top_x : int
-        Candidates of a query: those up to the rule with which so many are reached; 0 for all.
+        The pool of candidates of a query is closed by the rule that reaches this many; 0 for all.
     top_h : sequence of int
         What ``"noisy-or-top-h*"`` chooses from: 1 means MAX+, 0 all rules.
     threads : int, optional
@@ -60,7 +60,7 @@ class Model:
     engine_ : Engine
         Made by `fit`.
     strategy_ : Strategy
-        Fitted, if it is one that needs that.
+        Fitted, if it needs a fit.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Model:
         self.top_x, self.top_h, self.threads = top_x, top_h, threads
 
     def fit(self, graph: Graph, rules: Rules) -> Model:
-        """Index the rules, and fit the strategy on the valid split if it needs that."""
+        """Index the rules, and fit the strategy on the valid split if it needs a fit."""
         self.engine_ = Engine.open(graph, rules, self.semantics, threads=self.threads)
         self.strategy_ = ready_strategy(
             self.engine_, self.strategy, top_h=self.top_h, top_x=self.top_x, threads=self.threads
@@ -240,14 +240,14 @@ def rank(
     graph : Graph
     rules : RuleSet, path or sequence of paths
     queries : table
-        Heads, relations and tails by name, with None for what is missing; a whole triple asks for
-        both.
+        Heads, relations and tails by name, with None for what is missing; a complete triple stands
+        for both of its queries.
     strategy : str
         See `Model`.
     top_k : int
-        How many answers a query has at most; 0 for all.
+        The most answers to a query; 0 for all.
     show_known : bool
-        Known facts are answers too; otherwise those of all splits are left out.
+        Known facts are answers too; otherwise the facts of all splits are filtered.
     **settings
         See `Model`.
 
@@ -309,7 +309,7 @@ def explain(
     top: int = 10,
     **settings: Any,
 ) -> Explanation:
-    """Explain a fact: the rules that predict it, the facts that make them fire, and its rank.
+    """Explain a fact: the rules that predict it, their groundings, and its rank.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The exceptions that the command line tells in one line."""
+"""The exceptions that the command line reports in one line."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 
 class InputError(Exception):
-    """Bad input, told in one line: where it is, what was expected, what comes nearest.
+    """Wrong input, reported in one line: where, what was expected, the nearest valid name.
 
     The command line prints the message alone and exits with code 2.
     """
 
 
 class Failed(Exception):
-    """What was asked for could not be done, though the call was right, told in one line.
+    """A correct call failed; reported in one line.
 
     The command line prints the message alone and exits with code 1.
     """
@@ -25,14 +25,14 @@ class Unavailable(Failed):
 
 
 class NotFittedError(InputError):
-    """A strategy is to score before it was fitted."""
+    """A strategy was used before it was fitted."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is not fitted: fit it on a graph and rules first")
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
-    """Say which known names come nearest to `name`, as a clause to append to a message.
+    """Suggest the known names nearest to `name`, as a clause to append to a message.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
     Returns
     -------
     str
-        ``"; did you mean a, b?"``, or an empty string when nothing comes near.
+        ``"; did you mean a, b?"``, or an empty string if none is near.
     """
     close = difflib.get_close_matches(name, known, n=count)
     return f"; did you mean {', '.join(close)}?" if close else ""

@@ -91,7 +91,7 @@ def _substitutions(
 
 
 def one_step_entails(rules: Iterable[Rule], facts: Facts, target: Atom) -> bool:
-    """Say whether one rule, applied once to the facts, gives the target (Definition 3.1).
+    """Return whether one rule, applied once to the facts, gives the target (Definition 3.1).
 
     For a single rule this is *prediction* (Definition 3.2).
     """
@@ -103,7 +103,7 @@ def one_step_entails(rules: Iterable[Rule], facts: Facts, target: Atom) -> bool:
 
 
 def entails(rules: Iterable[Rule], facts: Facts, target: Atom) -> bool:
-    """Say whether the target is in the least model of rules and facts."""
+    """Return whether the target is in the least model of rules and facts."""
     rules, known = list(rules), set(facts)
     while target not in known:
         new = {_bind(r.head, b) for r in rules for b in _substitutions(r.body, known, {})} - known

@@ -15,10 +15,10 @@ def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
     parser: Parser = verbs.add_parser(
         "apply",
-        help="apply rules, and keep what they predict",
+        help="apply rules, and write what they predict",
         description="Apply rules to all queries of a split, and write a row for each query and "
-        "candidate: the best rules that predict it, their number, and what sums up all of them. "
-        "`kgagg aggregate` ranks from this file, as often as one likes.",
+        "candidate: the best rules that predict it, and the number and summed weight of all rules. "
+        "`kgagg aggregate` ranks from this file, as often as you like.",
         epilog="example: kgagg apply umls rules.txt --split valid --out valid.parquet",
     )
     options.add_inputs(parser)
@@ -50,7 +50,7 @@ def add_parser(verbs: Any) -> Parser:
 def _part(text: str) -> tuple[int, int]:
     number, slash, parts = text.partition("/")
     if not slash or not 1 <= int(number) <= int(parts):
-        raise argparse.ArgumentTypeError(f"{text}: expected one of N parts, as 1/4")
+        raise argparse.ArgumentTypeError(f"{text}: expected a part I/N, such as 1/4")
     return int(number), int(parts)
 
 

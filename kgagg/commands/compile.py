@@ -18,7 +18,7 @@ def add_parser(verbs: Any) -> Parser:
     parser: Parser = verbs.add_parser(
         "compile",
         help="compile all kernels into the cache",
-        description="Take a tiny graph through all stages, so that every kernel is in the cache. "
+        description="Run a tiny graph through all stages, so that every kernel is in the cache. "
         "Processes that start side by side would otherwise have to wait for one another.",
         epilog="example: kgagg compile",
     )
@@ -26,7 +26,7 @@ def add_parser(verbs: Any) -> Parser:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Take a tiny graph through all stages."""
+    """Run a tiny graph through all stages."""
     import contextlib
     import io
     import tempfile

@@ -1,4 +1,4 @@
-"""``kgagg demo``: from nothing to an explained prediction in half a minute."""
+"""``kgagg demo``: from an empty folder to an explained prediction in half a minute."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def add_parser(verbs: Any) -> Parser:
         "demo",
         help="see it work on a small graph",
         description="Fetch a small graph (nations), mine rules from it, evaluate strategies, "
-        "predict new facts and explain the best of them. Each step is a call of kgagg, which is "
-        "shown.",
+        "predict new facts and explain the best of them. Each step is a call of kgagg, which the "
+        "demo prints.",
         epilog="example: kgagg demo --out demo",
     )
     parser.add_argument(
@@ -31,7 +31,7 @@ def add_parser(verbs: Any) -> Parser:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Take each step."""
+    """Run each step."""
     import shlex
 
     from kgagg.engine.ahead import compile_ahead

@@ -1,4 +1,4 @@
-"""`kgagg doctor`: what is there, what is missing, and how to get it."""
+"""`kgagg doctor`: what is installed, what is missing, and how to get it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
     parser: Parser = verbs.add_parser(
         "doctor",
-        help="tell what is there, what is missing and how to get it",
-        description="Tell which packages, processors, memory, caches, Java, jars and datasets "
-        "there are, what is missing and how to get it.",
+        help="report what is installed, what is missing and how to get it",
+        description="Report which packages, processors, memory, caches, Java, jars and datasets "
+        "are available, what is missing and how to get it.",
         epilog="example: kgagg doctor",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all of it here")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the report here")
     return parser
 
 

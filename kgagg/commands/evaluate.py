@@ -20,8 +20,8 @@ def add_parser(verbs: Any) -> Parser:
         "evaluate",
         help="apply rules, aggregate with every strategy, evaluate",
         description="Apply rules once to all queries of a split, aggregate with each strategy, and "
-        "print filtered hits@k and MRR, the share of targets that are tied, and the bracket in "
-        "which the MRR lies whatever is done about ties.",
+        "print filtered hits@k and MRR, the share of tied targets, and the bracket in which the "
+        "MRR lies however ties are broken.",
         epilog="example: kgagg evaluate umls rules.txt --strategies max,max+,noisy-or-top-5",
     )
     options.add_inputs(parser)
@@ -33,7 +33,7 @@ def add_parser(verbs: Any) -> Parser:
         metavar="A,B,...",
         help="max, max+, noisy-or, noisy-or-top-5 (any number), mean, log-odds; fitted on valid: "
         "noisy-or-top-h*, tuned, safran, sparse, learned; FILE.kgagg: a strategy that `kgagg fit` "
-        "wrote; all: every one (default: the paper's)",
+        "wrote; all: every strategy (default: the paper's)",
     )
     options.add_top_x(parser)
     options.add_top_h(parser)
@@ -42,11 +42,11 @@ def add_parser(verbs: Any) -> Parser:
         default="expected",
         metavar="NAME",
         help="expected (default, the mean over random orders), random, realistic, optimistic, "
-        "pessimistic, frequency (PyClause's order) or anyburl (its order, that of a hash set)",
+        "pessimistic, frequency (PyClause's order) or anyburl (AnyBURL's order)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for random ties")
     parser.add_argument(
-        "--intervals", action="store_true", help="with 95 %% bootstrap intervals of the MRR"
+        "--intervals", action="store_true", help="add 95 %% bootstrap intervals of the MRR"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers here")
     parser.add_argument(

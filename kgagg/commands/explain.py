@@ -17,8 +17,8 @@ def add_parser(verbs: Any) -> Parser:
         "explain",
         help="why a fact is predicted, and where it ranks",
         description="Print the rules that predict a fact, by descending confidence: confidence "
-        "(correct of predicted), its share of the score, the rule, and facts that make it fire; "
-        "the rank of the fact among all candidates; and what would bring it to the first place.",
+        "(correct of predicted), share of the score, the rule, and its groundings; the rank of the "
+        "fact among all candidates; and which single facts would make it rank first.",
         epilog="example: kgagg explain umls rules.txt steroid affects cell_function",
     )
     options.add_inputs(parser)
@@ -31,19 +31,19 @@ def add_parser(verbs: Any) -> Parser:
         type=options.count,
         default=10,
         metavar="N",
-        help="0: all (default: 10)",
+        help="rules to show; 0: all (default: 10)",
     )
     parser.add_argument(
         "--groundings",
         type=options.count,
         default=3,
         metavar="N",
-        help="how many to show for a rule; 0: all (default: 3)",
+        help="groundings to show for each rule; 0: all (default: 3)",
     )
     parser.add_argument(
-        "--labels", type=Path, metavar="FILE", help="lines of entity, tab, name to show"
+        "--labels", type=Path, metavar="FILE", help="names to show: lines of entity, tab, name"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it here")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the explanation here")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with drawings")
     options.add_top_x(parser)
     options.add_top_h(parser)

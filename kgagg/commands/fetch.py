@@ -24,22 +24,22 @@ def add_parser(verbs: Any) -> Parser:
         "names", nargs="+", metavar="NAME", help="a dataset or jar; with --digest a URL or a path"
     )
     parser.add_argument(
-        "--digest", metavar="ALGORITHM:HEX", help="the content that a file has to have"
+        "--digest", metavar="ALGORITHM:HEX", help="the digest that the file must have"
     )
     parser.add_argument(
         "--to",
         type=Path,
         metavar="DIR",
-        help="also copy to DIR/NAME, a jar to DIR/NAME.jar; with --digest to this very file",
+        help="also copy to DIR/NAME, a jar to DIR/NAME.jar; with --digest to exactly this file",
     )
     parser.add_argument(
         "--mirror",
         type=Path,
         metavar="DIR",
-        help="a folder to look into first, with NAME.tar.gz or NAME/ (default: KGAGG_MIRROR)",
+        help="a folder to try first, with NAME.tar.gz or NAME/ (default: KGAGG_MIRROR)",
     )
     parser.add_argument(
-        "--offline", action="store_true", help="use the cache and the mirror only (KGAGG_OFFLINE=1)"
+        "--offline", action="store_true", help="use only the cache and the mirror (KGAGG_OFFLINE=1)"
     )
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write the path of each name here"
@@ -48,13 +48,13 @@ def add_parser(verbs: Any) -> Parser:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Fetch everything, and tell where it is."""
+    """Fetch everything, and print where it is."""
     from kgagg.errors import InputError
 
     network = {"mirror": args.mirror, "offline": args.offline, "quiet": args.quiet}
     if args.digest:
         if len(args.names) > 1:
-            raise InputError("--digest is of one file, expected one NAME")
+            raise InputError("--digest is for one file, expected one NAME")
         places = iter([(args.names[0], _fetch_file(args.names[0], args, network))])
     else:
         places = _fetch_named(args, network)
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _fetch_named(args: argparse.Namespace, options: dict[str, Any]) -> Iterator[tuple[str, Path]]:
-    """Fetch datasets and jars; a wrong name is told before anything is fetched."""
+    """Fetch datasets and jars; a wrong name is reported before anything is fetched."""
     from kgagg.data import datasets, registry
     from kgagg.mining.jars import JARS
 
@@ -100,7 +100,7 @@ def _fetch_jar(name: str, args: argparse.Namespace, options: dict[str, Any]) -> 
 
     artifact = JARS[name].artifact
     if not artifact.digest:
-        raise InputError(f"{name}: no digest is known to tell it by; see kgagg doctor")
+        raise InputError(f"{name}: no digest is known to verify it; see kgagg doctor")
     path = obtain(artifact, **options)
     return _copied(path, args.to / f"{name}.jar") if args.to else path
 

@@ -17,8 +17,8 @@ def add_parser(verbs: Any) -> Parser:
         "fit",
         help="fit a strategy on train and valid",
         description="Apply rules to the valid split, fit a strategy to what they predict, and "
-        "write what was found. Nothing of test is used: the folder need not have it. What takes "
-        "long (sparse) keeps its state beside the output, and goes on from it after a stop.",
+        "write the fitted strategy. The test split is not used, and need not be there. Long fits "
+        "(sparse) save their state beside the output, and resume from it after an interruption.",
         epilog="example: kgagg fit umls rules.txt --strategy learned --out learned.kgagg",
     )
     options.add_inputs(parser)
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     from kgagg.strategies.registry import strategy
 
     if not strategy(args.strategy).needs:
-        raise InputError(f"{args.strategy}: has nothing to fit, use it by its name")
+        raise InputError(f"{args.strategy}: has nothing to fit; use it by its name")
     engine = open_engine(args)
     state = args.out.with_name(f"{args.out.name}.state")
     with args.watch.stage("fit"):

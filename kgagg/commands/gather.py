@@ -13,9 +13,9 @@ def add_parser(verbs: Any) -> Parser:
     """Add the parser of this verb."""
     parser: Parser = verbs.add_parser(
         "gather",
-        help="put the parts of `kgagg apply --part` together",
-        description="Put the parts that `kgagg apply --part` wrote together, in any order: the "
-        "file is the one that `kgagg apply` writes without --part, byte for byte.",
+        help="join the parts of `kgagg apply --part`",
+        description="Join the parts that `kgagg apply --part` wrote, given in any order: the "
+        "result is the file that `kgagg apply` writes without --part, byte for byte.",
         epilog="example: kgagg apply umls rules.txt --part 1/2 --out 1.parquet && kgagg apply umls "
         "rules.txt --part 2/2 --out 2.parquet && kgagg gather 1.parquet 2.parquet --out "
         "test.parquet",

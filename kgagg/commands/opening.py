@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def open_engine(args: argparse.Namespace) -> Engine:
-    """Read the graph and the rules, and index them; tell what cannot be used."""
+    """Read the graph and the rules, and index them; report what cannot be used."""
     from kgagg.engine.ahead import compile_ahead
     from kgagg.engine.engine import Engine
     from kgagg.rules.summary import summary
@@ -31,5 +31,5 @@ def open_engine(args: argparse.Namespace) -> Engine:
         print(summary(engine.rules), end="", file=sys.stderr)
     elif report.unusable and not args.quiet:
         lines = sum(problem.count for problem in report.unusable.values())
-        print(f"{lines:,} lines hold rules that cannot be used (-v says why)", file=sys.stderr)
+        print(f"{lines:,} lines have rules that cannot be used (-v shows why)", file=sys.stderr)
     return engine

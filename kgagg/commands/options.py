@@ -70,7 +70,7 @@ def add_strategy(parser: Parser) -> None:
         "--strategy",
         default="noisy-or-top-5",
         metavar="NAME",
-        help="as of `kgagg evaluate`; a file of `kgagg fit` is not fitted again "
+        help="a strategy of `kgagg evaluate`, fitted first if necessary, or a file of `kgagg fit` "
         "(default: %(default)s)",
     )
 
@@ -82,7 +82,7 @@ def add_top_x(parser: Parser) -> None:
         type=count,
         default=200,
         metavar="N",
-        help="candidates of a query: those up to the rule that reaches N; 0: all (default: 200)",
+        help="the rule that reaches N candidates closes the pool of a query; 0: all (default: 200)",
     )
 
 
@@ -117,27 +117,30 @@ def add_meaning(parser: Parser) -> None:
 
 
 def add_common(parser: Parser) -> None:
-    """Add what every verb has, but for ``--json`` where it has a result of its own to write."""
+    """Add the options of every verb, without ``--json`` if the verb has its own."""
     common = parser.add_argument_group("options of every verb")
     own = "json" in parser.options()
     parser.set_defaults(recorded=not own)
     if not own:
         common.add_argument(
-            "--json", type=Path, metavar="FILE", help="write what was done, seconds and memory here"
+            "--json",
+            type=Path,
+            metavar="FILE",
+            help="write a record with results, seconds and memory here",
         )
     common.add_argument(
         "--threads",
         type=positive,
         metavar="N",
-        help="at most N work (default: one for each processor); changes nothing but what AnyBURL "
-        "mines",
+        help="use at most N (default: one for each processor); only what AnyBURL mines depends on "
+        "it",
     )
     common.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     common.add_argument(
         "-v",
         "--verbose",
         action="store_true",
-        help="say what became of the rules, the seconds of each stage, and the memory",
+        help="report how the rules were read, the seconds of each stage, and the memory",
     )
 
 
@@ -148,20 +151,20 @@ def passed_on(args: argparse.Namespace) -> list[str]:
 
 
 def seconds(args: argparse.Namespace) -> dict[str, float]:
-    """Return how long each stage of the run took, and all of it so far."""
+    """Return how long each stage of the run took, and the total so far."""
     stages = {name: round(value, 3) for name, value in args.watch.seconds.items()}
     return stages | {"total": round(args.watch.total(), 3)}
 
 
 def tell(args: argparse.Namespace, facts: Mapping[str, Any]) -> None:
-    """Say how long a run took, and write its record, as far as that is asked for.
+    """Report how long a run took, and write its record, if requested.
 
     Parameters
     ----------
     args : Namespace
         Has ``watch``, there from the start, and the arguments of the call.
     facts : mapping
-        What a record says besides, as what JSON can hold.
+        Further contents of the record, JSON-compatible.
     """
     from kgagg import __version__
     from kgagg.util.timing import peak_memory
@@ -180,7 +183,7 @@ def tell(args: argparse.Namespace, facts: Mapping[str, Any]) -> None:
         write_json(args.json, record)
 
 
-# how a verb is found, and how it tells what it does, is nothing that it does
+# how a verb is found and reports is not a setting
 _UNTOLD = (
     *("verb", "run", "call", "parser", "mine", "make", "watch", "recorded"),
     *("json", "quiet", "verbose"),

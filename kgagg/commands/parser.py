@@ -1,4 +1,4 @@
-"""The argument parser of `kgagg`: it says in one line what is wrong, and knows its parts."""
+"""The argument parser of `kgagg`: it reports what is wrong in one line, and knows its parts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Parser(argparse.ArgumentParser):
         return list(dict.fromkeys(re.findall(r"--([a-z][\w-]*)", self.format_usage())))
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the call, with the valid names that come nearest."""
+        """Refuse the call, with the nearest valid names."""
         wrong = re.fullmatch(r"(.*invalid choice: )'(.*)' \(choose from (.*)\)", message)
         if wrong:
             known = re.findall(r"[^\s,']+", wrong[3])

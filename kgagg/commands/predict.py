@@ -29,14 +29,14 @@ def add_parser(verbs: Any) -> Parser:
     )
     options.add_inputs(parser)
     parser.add_argument(
-        "--relations", metavar="A,B,...", help="ask for these (default: all relations)"
+        "--relations", metavar="A,B,...", help="predict facts of these relations (default: all)"
     )
     parser.add_argument(
         "--top",
         type=options.count,
         default=1000,
         metavar="N",
-        help="facts; 0: all (default: %(default)s)",
+        help="how many facts; 0: all (default: %(default)s)",
     )
     parser.add_argument(
         "--min-score", type=float, metavar="S", help="only facts with at least this score"
@@ -46,13 +46,13 @@ def add_parser(verbs: Any) -> Parser:
     parser.add_argument(
         "--format",
         metavar="NAME",
-        help="tsv, jsonl or parquet; by default by the ending of FILE, and tsv for another one",
+        help="tsv, jsonl or parquet (default: by the ending of FILE, else tsv)",
     )
     parser.add_argument(
         "--plot",
         type=options.picture,
         metavar="FILE.svg|png",
-        help="plot how often answers on test are right against the predicted probability",
+        help="plot the share of correct answers on test against the predicted probability",
     )
     options.add_top_x(parser)
     options.add_top_h(parser)
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if form == "parquet" and not args.out:
         raise InputError("format parquet is for files: expected --out FILE")
     if args.plot:
-        # what is missing is told before the work is done
+        # report what is missing before doing the work
         from kgagg.report.reliability import draw
     engine = open_engine(args)
     graph = engine.graph
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 def _check(
     engine: Engine, strategy: Strategy, calibration: Calibration, options: dict[str, Any]
 ) -> dict[str, Reliability]:
-    """Compare probabilities, and values if they could be some, with test (valid if it is empty)."""
+    """Compare probabilities, and scores that are in [0, 1], with test (valid if it is empty)."""
     from kgagg.prediction.calibration import Reliability, answered
 
     split = "test" if len(engine.graph.test) else "valid"

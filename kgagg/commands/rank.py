@@ -16,8 +16,8 @@ def add_parser(verbs: Any) -> Parser:
     parser: Parser = verbs.add_parser(
         "rank",
         help="the best answers to queries",
-        description="Apply rules to queries, and write the best answers by a strategy. Facts of "
-        "the graph, of whatever split, are left out.",
+        description="Apply rules to queries, and write the best answers by a strategy. The facts "
+        "of all splits are filtered.",
         epilog="example: kgagg rank umls rules.txt --relation affects --out answers.tsv",
     )
     options.add_inputs(parser)
@@ -28,13 +28,13 @@ def add_parser(verbs: Any) -> Parser:
         "--queries",
         type=Path,
         metavar="FILE",
-        help="lines `head relation ?` or `? relation tail`, or triples, which ask for both; with "
-        "tabs or spaces",
+        help="lines `head relation ?` or `? relation tail`, or triples, which stand for both; "
+        "separated by tabs or spaces",
     )
     which.add_argument(
         "--relation",
         metavar="NAME",
-        help="ask for what is missing of this relation: the tails of all its heads in train",
+        help="ask for the missing facts of this relation: the tails of all its heads in train",
     )
     which.add_argument(
         "--split",
@@ -60,9 +60,9 @@ def add_parser(verbs: Any) -> Parser:
         "--format",
         metavar="NAME",
         help="anyburl (heads and tails of triples, as AnyBURL and PyClause write them), tsv, jsonl "
-        "or parquet; by default by the ending of FILE, and anyburl for another one",
+        "or parquet (default: by the ending of FILE, else anyburl)",
     )
-    parser.add_argument("--show-known", action="store_true", help="do not leave out known facts")
+    parser.add_argument("--show-known", action="store_true", help="do not filter known facts")
     options.add_top_x(parser)
     options.add_top_h(parser)
     options.add_meaning(parser)
@@ -95,9 +95,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         strategy = ready_strategy(engine, args.strategy, top_h=args.top_h, **applying)
     applying["top_k"] = args.top_k
     if form == "anyburl" and (triples == MISSING).any():
-        raise InputError("format anyburl lists heads and tails: expected triples, no `?`")
+        raise InputError("format anyburl lists heads and tails: expected triples without `?`")
     if form == "anyburl" and args.show_known:
-        raise InputError("format anyburl leaves out known facts: expected no --show-known")
+        raise InputError("format anyburl filters known facts: expected no --show-known")
     with args.watch.stage("answer"):
         if form == "anyburl":
             rankings = rank_triples(engine, triples, strategy, **applying)

@@ -19,7 +19,7 @@ def add_parser(verbs: Any) -> Parser:
         "rules",
         help="count, check and convert rules",
         description="Read rules of AnyBURL, PyClause or AMIE 3 (plain or compressed; several files "
-        "are merged, each rule once), or a binary rule set; say what cannot be used and why.",
+        "are merged, each rule once), or a binary rule set; report what cannot be used and why.",
         epilog="example: kgagg rules rules.txt --stats --to rules.kgagg",
     )
     parser.add_argument("rules", nargs="+", metavar="RULES", help="rule files")
@@ -42,8 +42,8 @@ def add_parser(verbs: Any) -> Parser:
     parser.add_argument(
         "--reestimate",
         metavar="DATA",
-        help="count exactly what each rule predicts on the train split of this graph, and how much "
-        "of it is there, in place of what the file says",
+        help="replace the counts of the file by exact ones: what each rule predicts on the train "
+        "split of this graph, and how much of it is correct",
     )
     parser.add_argument(
         "--data", metavar="DATA", help="check the names against this graph, and use its numbers"
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> None:
     if args.stats:
         print(_statistics(rules), end="")
     if args.to and (left_out := write(rules, args.to, args.dialect)):
-        print(f"{left_out:,} rules left out: {args.dialect} has no form for them")
+        print(f"{left_out:,} rules left out: {args.dialect} cannot express them")
     if args.json:
         options.write_json(args.json, _numbers(rules))
 

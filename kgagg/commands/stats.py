@@ -27,7 +27,7 @@ def add_parser(verbs: Any) -> Parser:
         "--picture",
         type=options.picture,
         metavar="FILE.svg|png",
-        help="draw how the degrees are distributed",
+        help="draw the distribution of degrees",
     )
     return parser
 

@@ -33,8 +33,8 @@ def add_parser(verbs: Any) -> Parser:
         default=[],
         type=Path,
         metavar=("FILE.kgagg", "RECORD.json"),
-        help="a strategy that `kgagg fit` fitted, and the record of that, so that it is not "
-        "fitted again for every turn; can be given several times",
+        help="a file of `kgagg fit` and its record, so that the strategy is not fitted again in "
+        "every repetition; may be repeated",
     )
     parser.add_argument("--dataset", metavar="NAME", help="name of the data, for the record")
     parser.add_argument("--name", metavar="NAME", help="name of the rules, for the record")

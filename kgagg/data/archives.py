@@ -1,4 +1,4 @@
-"""Archives, of which only named members are taken, to places that we choose."""
+"""Archives: only named members are extracted, to paths that we choose."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def extract(archive: Path, targets: Mapping[str, Path], source: str) -> None:
     Raises
     ------
     InputError
-        If it is no archive, damaged, without one of the members or with several, or hostile:
+        If it is not an archive, is damaged, lacks a member or has several, or is hostile:
         names that lead out of it, links, devices, or more than `SIZE_LIMIT` bytes.
     """
     found: dict[str, str] = {}
@@ -49,7 +49,7 @@ def extract(archive: Path, targets: Mapping[str, Path], source: str) -> None:
     except _Hostile as error:
         raise InputError(f"{source}: archive refused: {error}") from None
     except (*_DAMAGED, OSError) as error:
-        raise InputError(f"{source}: no archive, or a damaged one: {error}") from None
+        raise InputError(f"{source}: not an archive, or damaged: {error}") from None
     for wanted in targets:
         if wanted not in found:
             raise InputError(f"{source}: has no {wanted}")

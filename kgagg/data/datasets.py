@@ -1,4 +1,4 @@
-"""The registered datasets: where they come from, how we know they are right, what is in them."""
+"""The registered datasets: fetched from a source, verified, copied."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def fetch(
     dataset : Dataset
         What to get.
     mirror : Path, optional
-        A folder to look into before the sources, for a folder or an archive with the name of the
+        A folder to try before the sources, for a folder or an archive with the name of the
         dataset; ``KGAGG_MIRROR`` by default.
     offline : bool
         Use no network; also when ``KGAGG_OFFLINE`` is set.

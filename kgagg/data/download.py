@@ -57,7 +57,7 @@ class Mismatch(InputError):
 
 
 class _Interrupted(Unavailable):
-    """A failure that another try may cure."""
+    """A failure that may pass: worth another try."""
 
 
 def obtain(
@@ -70,7 +70,7 @@ def obtain(
     artifact : Artifact
         What to get.
     mirror : Path, optional
-        A folder to look into before the sources; ``KGAGG_MIRROR`` by default.
+        A folder to try before the sources; ``KGAGG_MIRROR`` by default.
     offline : bool
         Use no network; also when ``KGAGG_OFFLINE`` is set.
     quiet : bool
@@ -113,7 +113,7 @@ def cache_path(artifact: Artifact) -> Path:
 
 
 def mirror_folder(mirror: Path | None = None) -> Path | None:
-    """Return the folder to look into before any source: `mirror`, or ``KGAGG_MIRROR``."""
+    """Return the folder to try before any source: `mirror`, or ``KGAGG_MIRROR``."""
     if mirror is None and (name := os.environ.get("KGAGG_MIRROR")):
         mirror = Path(name)
     if mirror is not None and not mirror.is_dir():
@@ -146,7 +146,7 @@ def check(path: Path, digest: str, source: str) -> None:
 def first_of(
     what: str, attempts: Mapping[str, Callable[[], Result]], *, quiet: bool = False
 ) -> Result:
-    """Return what the first attempt that succeeds returns, and tell what failed before it.
+    """Return what the first attempt that succeeds returns, and report what failed before it.
 
     A failure that may pass is tried again, but only after every other source: each round goes
     over the sources that are left, with a longer pause before it.
@@ -183,7 +183,7 @@ def first_of(
                 for failure in failures.values():
                     print(f"{what}: passed over {failure}", file=sys.stderr)
             return result
-    raise Unavailable(f"{what}: no source gave it: {'; '.join(failures.values())}")
+    raise Unavailable(f"{what}: no source has it: {'; '.join(failures.values())}")
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Labels: names to show in place of the identifiers of entities."""
+"""Labels: names to show instead of the identifiers of entities."""
 
 from __future__ import annotations
 

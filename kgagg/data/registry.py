@@ -1,4 +1,4 @@
-"""The registered datasets: where they come from, and how we know that they are right."""
+"""The registered datasets: where they come from, and the digests to verify them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kgagg.util.files import cache_folder
 
 @dataclass(frozen=True)
 class Source:
-    """One place that has a dataset.
+    """A source of a dataset.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ def registry() -> dict[str, Dataset]:
     Raises
     ------
     InputError
-        If a file is not as it should be.
+        If a file is not valid.
     """
     files = [Path(__file__).with_suffix(".yaml")]
     if own := os.environ.get("KGAGG_DATASETS"):
@@ -92,7 +92,7 @@ def find(name: str) -> Dataset:
     known = registry()
     if name not in known:
         close = nearest(name, known) or f"; the datasets are {', '.join(known)}"
-        raise InputError(f"{name}: no folder and no registered dataset of this name{close}")
+        raise InputError(f"{name}: not a folder, and not a registered dataset{close}")
     return known[name]
 
 

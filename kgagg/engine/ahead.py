@@ -32,7 +32,7 @@ def compile_ahead(threads: int | None) -> None:
     if any(Path(stats.cache_path).glob("*apply_queries*.nbi")):
         return
     call = [sys.executable, "-c", "from kgagg.engine.ahead import compile_now; compile_now()"]
-    # if it fails, so will the kernel here, and tell why
+    # if it fails, so will the kernel here, and report why
     process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     atexit.register(process.kill)
 

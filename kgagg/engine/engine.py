@@ -112,14 +112,14 @@ class Engine:
         ----------
         queries : Queries
         known : Adjacency
-            Known facts, which are no candidates (targets always are).
+            Known facts, which are filtered: not candidates, unless they are targets.
         top_x : int
-            The pool is closed by the rule with which this many candidates other than targets are
+            The pool is closed by the rule that reaches this many candidates other than targets are
             reached; 0 keeps all candidates.
         best : int
             How many rules to keep for each candidate; 0 keeps all.
         complete : bool
-            If false, nothing is asked after the pool is closed: enough for MAX alone, as the best
+            If false, no rule is applied after the pool is closed: enough for MAX alone, as the best
             rule of each candidate is known by then.
         threads : int, optional
             All processors by default. The result does not depend on it, nor on `chunk`.
@@ -234,7 +234,7 @@ class _Worker:
             if 2 * self.nbytes > self.budget:
                 raise Failed(
                     f"a query needs more than the {self.budget / 1e9:.1f} GB of memory of a thread;"
-                    " give more with --memory, or fewer threads"
+                    " give more with --memory, or use fewer threads"
                 )
             if status == kernels.GROW_OUTPUT:
                 self.out = kernels.Output(*(_doubled(array) for array in self.out))

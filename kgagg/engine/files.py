@@ -60,7 +60,7 @@ def write_firings(
         Of one rule set; the bytes of the file do not depend on how they are cut.
     entities, relations : Vocabulary
     settings : mapping
-        How the firings were made, as what JSON can hold; ``part`` says which queries they are for,
+        How the firings were made, JSON-compatible; ``part`` says which queries they are for,
         as the first one, and how many there are in all.
     """
     queries, confidence = [], np.empty(0)
@@ -126,7 +126,7 @@ class FiringsFile:
     Raises
     ------
     InputError
-        If it is no such file.
+        If it is not such a file.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -160,7 +160,7 @@ class FiringsFile:
         return Names(self.entities, self.relations, self.settings["rules"])
 
     def expect_rules(self, best: int, reader: str) -> None:
-        """Check that the best rules of each candidate are there; 0 stands for all of them.
+        """Check that the file keeps the best rules of each candidate; 0 means all of them.
 
         Raises
         ------
@@ -221,7 +221,7 @@ def gather_firings(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLi
     Raises
     ------
     InputError
-        If a part is missing or there twice, or the files were not made in the same way.
+        If a part is missing or there twice, or the files were written with different settings.
     """
     files = sorted(map(FiringsFile, paths), key=lambda file: file.settings["part"][0])
     following = 0
@@ -230,7 +230,7 @@ def gather_firings(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLi
         if file.settings | {"part": 0} != files[0].settings | {"part": 0}:
             raise InputError(f"{file.path}: written with other settings than {files[0].path}")
         if first != following:
-            raise InputError(f"{file.path}: begins with query {first}, expected {following}")
+            raise InputError(f"{file.path}: starts at query {first}, expected {following}")
         following += len(file.queries)
     if not files or following != total:
         raise InputError(f"{following} of the queries were given, expected all of them")

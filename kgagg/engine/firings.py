@@ -35,7 +35,7 @@ class Names(NamedTuple):
 class Firings:
     """The candidates of queries, and the rules that predict them.
 
-    Rules are named by their rank in the rule set. Candidates stand in the order of MAX+.
+    Rules are named by their rank in the rule set. Candidates are in the order of MAX+.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Firings:
     strength : float64[candidates]
         The sum of ``-log(1 - confidence)`` over all these rules: noisy-or is ``1 - exp(-s)``.
     level : int32[candidates]
-        The place in the order of MAX+, from 0; equal for candidates that it does not tell apart.
+        The rank in the order of MAX+, from 0; equal for candidates that MAX+ does not distinguish.
     rule_ptr : int64[candidates + 1]
         The kept rules of each candidate.
     rules : int32[kept]
@@ -114,7 +114,7 @@ class Firings:
         """Return a table with a row for each query and candidate, in the order of MAX+.
 
         Columns are ``direction`` ("tail" asks for the tail), ``relation``, ``entity`` and
-        ``candidate`` by name, ``target`` (whether it is looked for), ``count``, ``noisy_or`` (over
+        ``candidate`` by name, ``target`` (whether it is a target), ``count``, ``noisy_or`` (over
         all rules), ``level`` and ``rules``, the ranks of the best rules.
         """
         import pandas as pd

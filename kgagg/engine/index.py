@@ -179,7 +179,7 @@ def _trie(rules: RuleSet, slots: int) -> tuple[np.ndarray, ...]:
 def _bounds(
     parent: np.ndarray, depth: np.ndarray, rules: np.ndarray, end: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tell what is below each node of the trie: most steps, last rule, most sets of a frontier."""
+    """Find what is below each node of the trie: most steps, last rule, most sets of a frontier."""
     need, last = np.zeros(len(parent), np.int32), np.full(len(parent), -1, np.int32)
     for ends in end:
         np.maximum.at(last, ends, rules)

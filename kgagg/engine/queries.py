@@ -9,7 +9,7 @@ import numpy as np
 
 # what a query asks for: the tail of (entity, relation, ?), or the head of (?, relation, entity)
 DIRECTIONS = ("tail", "head")
-# in place of an entity: what is missing
+# instead of an entity: what is missing
 MISSING = -1
 
 
@@ -48,7 +48,7 @@ class Queries:
 
     @classmethod
     def from_triples(cls, triples: np.ndarray) -> Queries:
-        """Ask for the tail and for the head of each of `triples`, int32[n, 3].
+        """Make the tail query and the head query of each of `triples`, int32[n, 3].
 
         Each query is there once, with all its targets; queries are ordered by direction, relation
         and entity.
@@ -73,7 +73,7 @@ class Queries:
 
     @classmethod
     def from_patterns(cls, patterns: np.ndarray) -> Queries:
-        """Ask as `patterns` do, in their order.
+        """Make the queries of `patterns`, in their order.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Queries:
     def without_targets(
         cls, relation: np.ndarray, direction: np.ndarray, entity: np.ndarray
     ) -> Queries:
-        """Ask without looking for anything (see the attributes)."""
+        """Make queries without targets (see the attributes)."""
         none = np.empty(0, np.int32)
         return cls(relation, direction, entity, np.zeros(len(relation) + 1, np.int64), none, none)
 

@@ -49,7 +49,7 @@ def reorder(query_ptr, rule_ptr, rules, level, weight):
     rule_ptr : int64[candidates + 1]
     rules : int32[rules kept]
     level : int32[all rules]
-        The new order of the rules; equal for rules that MAX+ does not tell apart.
+        The new order of the rules; equal for rules that MAX+ does not distinguish.
     weight : float64[all rules]
 
     Returns
@@ -59,7 +59,7 @@ def reorder(query_ptr, rule_ptr, rules, level, weight):
     strength : float64[candidates]
         Their summed weights.
     place : int32[candidates]
-        The place in the order of MAX+ within the query, equal for ties.
+        The rank in the order of MAX+ within the query, equal for ties.
     """
     result = np.empty_like(rules)
     strength = np.zeros(len(rule_ptr) - 1)

@@ -1,4 +1,4 @@
-"""What counts as a prediction: the differences between the engines that people compare with."""
+"""What counts as a prediction: where AnyBURL and PyClause differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Semantics:
     Attributes
     ----------
     name : str
-        The preset, which also names that of `kgagg.rules.Confidence`.
+        The preset, which also names that of `kgagg.rules.confidence.Confidence`.
     strict_identity : bool
         All entities of a rule's grounding differ, also in acyclic bodies of length one: the
         constant or the dangling entity of the body is not the query's entity, and the dangling

@@ -1,4 +1,4 @@
-"""From ranks to tables of metrics, by group where that is asked."""
+"""From ranks to tables of metrics, overall or by group."""
 
 from __future__ import annotations
 

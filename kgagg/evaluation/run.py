@@ -35,7 +35,7 @@ class Evaluation:
     Attributes
     ----------
     ranks : Ranks
-        Of each strategy that was asked for.
+        Of each requested strategy.
     strategies : tuple of Strategy
         The same, fitted.
     ties : str
@@ -54,18 +54,18 @@ class Evaluation:
         return self.ties if self.ties in TIES else "expected"
 
     def metrics(self) -> pd.DataFrame:
-        """Return the metrics of each strategy (see `kgagg.evaluation.evaluate`)."""
+        """Return the metrics of each strategy (see `kgagg.evaluation.metrics.evaluate`)."""
         return metrics_of(self.ranks, METRICS, self._ties, self.seed)
 
     def intervals(self, metric: str = "mrr") -> pd.DataFrame:
-        """Return bootstrap confidence intervals (see `kgagg.evaluation.intervals`)."""
+        """Return bootstrap confidence intervals (see `kgagg.evaluation.significance.intervals`)."""
         return intervals(self.ranks, metric, self._ties, seed=self.seed)
 
     def table(self) -> pd.DataFrame:
         """Return one row for each strategy.
 
         Its columns are the metrics, ``tied`` (the share of queries whose target is tied) and
-        ``low`` and ``high``, between which the MRR lies whatever is done about ties.
+        ``low`` and ``high``, between which the MRR lies however ties are broken.
         """
         metrics = self.metrics()
         table = metrics.pivot(index="strategy", columns="metric", values="value")
@@ -75,7 +75,7 @@ class Evaluation:
         return table.loc[list(self.ranks.strategies)]
 
     def to_json(self, with_intervals: bool = False) -> dict[str, Any]:
-        """Return what JSON can hold for each strategy: metrics, brackets, tie mass, choices."""
+        """Return JSON-compatible values for each strategy: metrics, brackets, tie mass, choices."""
         result: dict[str, Any] = {name: {} for name in self.ranks.strategies}
         for row in self.metrics().to_dict("records"):
             entry, metric = result[row["strategy"]], row["metric"]
@@ -178,7 +178,7 @@ def _warm_up(engine: Engine, strategies: Sequence[Strategy]) -> None:
 def ready_strategy(
     engine: Engine, name: str | Strategy, *, top_h: Sequence[int] = TOP_H, **options: Any
 ) -> Strategy:
-    """Return one strategy, fitted on valid if it needs that.
+    """Return one strategy, fitted on valid if it needs a fit.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How sure we are: bootstrap intervals and paired tests."""
+"""Significance: bootstrap intervals and paired tests."""
 
 from __future__ import annotations
 

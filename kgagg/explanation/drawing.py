@@ -1,4 +1,4 @@
-"""Facts drawn as a small graph, as SVG that stands in a page."""
+"""Facts drawn as a small graph, as SVG for a page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MARKERS = "".join(
 def draw(ways: Sequence[Sequence[Fact]], fact: Fact) -> str:
     """Draw the ways in which a fact follows from others.
 
-    The head stands to the left, the tail to the right, and what lies between them in rows, one for
+    The head is on the left, the tail on the right, and the entities between them in rows, one for
     each way; the fact itself is a dashed arc above.
 
     Parameters

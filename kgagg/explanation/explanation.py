@@ -26,7 +26,7 @@ from kgagg.rules.shapes import CONSTANT, CYCLIC, GENERAL, ME_ID, SIDE
 from kgagg.strategies.base import Strategy
 from kgagg.strategies.scoring import score
 
-# how many rules that do not fire are tried for what would bring the fact to the first place
+# how many rules that do not fire are tried to make the fact rank first
 _TRIED = 200
 
 
@@ -45,7 +45,7 @@ class Reason:
     rule : int
         Its rank in the rule set.
     share : float
-        What it adds to the score, as a share of all.
+        Its share of the score.
     group : str
         The group of rules to which it belongs for the strategy, "" if there is none.
     groundings : list of tuples of (head, relation, tail)
@@ -60,7 +60,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Needed:
-    """A fact that is not in train and would bring the explained one to the first place.
+    """A fact that is not in train and would make the explained one rank first.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Standing:
     score : float or None
         As the strategy shows it; None if no rule predicts the fact.
     optimistic, pessimistic : int
-        Its rank without other known facts; 0 if no rule predicts it.
+        Its filtered rank; 0 if no rule predicts it.
     candidates : int
         How many answers there are.
     leader : (int, float) or None
@@ -136,7 +136,7 @@ class Explanation:
         return text(self.to_json())
 
     def to_json(self, labels: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
-        """Return what JSON can hold; `labels` are names to show, by entity."""
+        """Return JSON-compatible values; `labels` are names to show, by entity."""
         graph, rules = self.engine.graph, self.engine.rules
         entities = [labels.get(name, name) for name in graph.entities.names()]
         relations = graph.relations.names()

@@ -120,13 +120,13 @@ def _paths(
     path : list of int
         The entities so far.
     barred : set of int
-        Entities that are no inner ones.
+        Entities that may not be inner ones.
     end : int or None
         Where to end; None for anywhere.
     branching : int
         No step but the last is taken from an entity with more neighbours; 0 takes all.
     barred_end : set of int
-        Entities that are not the last one.
+        Entities that may not be the last one.
     """
     depth = len(path) - 1
     reached = facts.step(path[-1], steps[depth])
@@ -153,7 +153,7 @@ def _has(ascending: np.ndarray, value: int) -> bool:
 def _general(
     facts: Adjacency, atoms: list[tuple[int, int, int]], value: dict[int, int]
 ) -> Iterator[tuple[Fact, ...]]:
-    """Yield the groundings of a body that is no path; `value` has the entities of variables."""
+    """Yield the groundings of a body that is not a path; `value` has the entities of variables."""
     if len(set(value.values())) < len(value):
         return
     for relation, one, two in atoms:

@@ -1,4 +1,4 @@
-"""An explanation as text and as a page with drawings of what makes rules fire."""
+"""An explanation as text and as a page with drawings of groundings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _query(explanation: Plain, direction: str) -> str:
 
 
 def _place(standing: Plain) -> str:
-    """Say where the fact ranks."""
+    """Describe where the fact ranks."""
     if standing["rank"] is None:
         return f"not among {standing['candidates']:,} candidates: no rule predicts it"
     low, high = standing["rank"]
@@ -93,7 +93,7 @@ article { border-top: 1px solid var(--line); padding: 0.8rem 0 }
 
 
 def page(explanation: Plain) -> str:
-    """Write an explanation as a page of HTML, which needs nothing else."""
+    """Write an explanation as a self-contained page of HTML."""
     known = ", ".join(explanation["known_in"])
     title = escape(_atom(explanation["fact"]))
     standings = {direction: explanation[direction] for direction in ("tail", "head")}
@@ -118,14 +118,14 @@ def page(explanation: Plain) -> str:
 
 
 def _place_card(explanation: Plain, direction: str) -> str:
-    """Write where the fact ranks, and what would bring it to the first place."""
+    """Write where the fact ranks, and which facts would make it rank first."""
     standing = explanation[direction]
     needed = "".join(
         f"<li><code>{escape(_atom(one['fact']))}</code> <span class='soft'>by "
         f"<code>{escape(one['rule'])}</code> ({one['confidence']:.4f})</span></li>"
         for one in standing["would_rank_first_with"]
     )
-    needed = needed and f"<p>Any one of these facts would bring it to the top:</p><ul>{needed}</ul>"
+    needed = needed and f"<p>Any one of these facts would make it rank first:</p><ul>{needed}</ul>"
     rank, _, rest = _place(standing).partition(", ")
     return (
         f"<div class='place'><code>{escape(_query(explanation, direction))}</code>"

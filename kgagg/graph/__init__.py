@@ -1,1 +1,1 @@
-"""The knowledge graph: names, the triples of each split, the facts of train to walk along."""
+"""The knowledge graph: names, the triples of each split, and the adjacency of train."""

@@ -1,4 +1,4 @@
-"""The facts of a graph by entity and relation, to walk along."""
+"""The adjacency of a graph: its facts by entity and relation."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ class Adjacency:
         Raises
         ------
         InputError
-            If there are more than the 32 bits of a pointer can tell apart: what is walked all the
-            time has to be small.
+            If there are too many for pointers of 32 bits, which keep the adjacency small.
         """
         if 2 * len(triples) > np.iinfo(np.int32).max:
             raise InputError(f"{len(triples):,} triples: expected fewer than 2**30")
@@ -76,7 +75,7 @@ class Adjacency:
         return len(self.neighbours) // 2
 
     def contains(self, triples: np.ndarray) -> np.ndarray:
-        """Tell for each of `triples`, int32[n, 3], whether it is a fact: bool[n]."""
+        """Return for each of `triples`, int32[n, 3], whether it is a fact: bool[n]."""
         found = np.empty(len(triples), np.bool_)
         _edges.contains(
             self.entity_ptr, self.segment_key, self.segment_ptr, self.neighbours, triples, found

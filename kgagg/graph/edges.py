@@ -63,7 +63,7 @@ def sort_steps(triples, entities, relations, steps, other, starts):
 
 @inner_jit
 def _begins(steps, i):
-    """Tell whether the entity or the key of step `i` is another than that of the step before."""
+    """Return whether the entity or the key of step `i` differs from that of the step before."""
     return i == 0 or steps[0, i] != steps[0, i - 1] or steps[1, i] != steps[1, i - 1]
 
 
@@ -78,7 +78,7 @@ def index_steps(
     steps : int32[3, n]
         See `sort_steps`.
     entity_ptr, segment_key, segment_ptr, neighbours, key_ptr, key_entities : arrays
-        Take the index (see `kgagg.graph.Adjacency`); the pointers are zeros.
+        Take the index (see `kgagg.graph.adjacency.Adjacency`); the pointers are zeros.
     starts : int64[*]
         Working space: as many as there are keys.
     """
@@ -124,7 +124,7 @@ def find_segment(entity_ptr, segment_key, entity, key):
 
 @inner_jit
 def has_edge(entity_ptr, segment_key, segment_ptr, neighbours, entity, key, other):
-    """Tell whether the step `key` leads from `entity` to `other`."""
+    """Return whether the step `key` leads from `entity` to `other`."""
     segment = find_segment(entity_ptr, segment_key, entity, key)
     if segment < 0:
         return False
@@ -141,7 +141,7 @@ def has_edge(entity_ptr, segment_key, segment_ptr, neighbours, entity, key, othe
 
 @jit
 def contains(entity_ptr, segment_key, segment_ptr, neighbours, triples, found):
-    """Tell for each of `triples`, int32[n, 3], in `found`, bool[n], whether it is a fact."""
+    """Mark in `found`, bool[n], which of `triples`, int32[n, 3], are facts."""
     for i in range(len(triples)):
         found[i] = has_edge(
             entity_ptr,

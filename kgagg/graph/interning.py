@@ -51,7 +51,7 @@ def hash_bytes(buffer, start, stop):
 
 @inner_jit
 def _same(blob, first, buffer, start, length):
-    """Tell whether ``blob[first:]`` and ``buffer[start:]`` begin with the same `length` bytes."""
+    """Return whether ``blob[first:]`` and ``buffer[start:]`` begin with the same `length` bytes."""
     i, j, end = U64(first), U64(start), U64(first + length)
     while i + U64(8) <= end:
         if word(blob, i) != word(buffer, j):
@@ -68,7 +68,7 @@ def _same(blob, first, buffer, start, length):
 
 @inner_jit
 def _slot(blob, offsets, table, buffer, start, stop):
-    """Position in `table` of the name ``buffer[start:stop]``, or of the free place for it."""
+    """Position in `table` of the name ``buffer[start:stop]``, or of the free slot for it."""
     mask = len(table) - 1
     slot = np.int64(hash_bytes(buffer, start, stop) & U64(mask))
     length = stop - start

@@ -1,4 +1,4 @@
-"""Which facts are known, and filtered from the candidates of a query."""
+"""Filtered facts: the known facts that are not candidates of a query."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def all_facts(graph: Graph) -> Adjacency:
 
 
 def known_before(graph: Graph, split: str) -> Adjacency:
-    """Return the facts of the splits before `split`, which are no candidates for its queries.
+    """Return the facts of the splits before `split`, which are filtered for its queries.
 
-    So nothing of test enters the ranks on valid.
+    So the ranks on valid use nothing of test.
     """
     before = [graph.train[:0], *(graph.split(name) for name in SPLITS[: SPLITS.index(split)])]
     return Adjacency.build(np.concatenate(before), len(graph.entities), len(graph.relations))

@@ -15,7 +15,7 @@ def statistics(graph: Graph) -> dict[str, int]:
     -------
     dict
         ``entities`` and ``relations`` of the train split; triples in ``train``, ``valid``,
-        ``test``; ``repeated``, lines that a split has once more; ``shared``, triples that two
+        ``test``; ``repeated``, lines that a split repeats; ``shared``, triples that two
         splits have, so that they leak; ``unseen``, test triples with a name that train lacks.
     """
     # names are numbered as they first appear, those of train before all others

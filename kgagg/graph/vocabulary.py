@@ -130,7 +130,7 @@ class Vocabulary:
         Raises
         ------
         InputError
-            If there is none, with the names that come nearest; `kind` says what it names.
+            If there is none, with the nearest names; `kind` says what it names.
         """
         found = self.id(name)
         if found < 0:
@@ -145,7 +145,7 @@ class Vocabulary:
         return result
 
     def same_as(self, other: Vocabulary) -> bool:
-        """Tell whether `other` has the same names with the same identifiers."""
+        """Return whether `other` has the same names with the same identifiers."""
         return all(
             np.array_equal(getattr(self, part), getattr(other, part))
             for part in ("offsets", "blob")
@@ -158,5 +158,5 @@ class Vocabulary:
         return [data[a:b].decode() for a, b in itertools.pairwise(bounds)]
 
     def nearest(self, name: str) -> str:
-        """Say which names come nearest to `name` (see `kgagg.errors.nearest`)."""
+        """Suggest the names nearest to `name` (see `kgagg.errors.nearest`)."""
         return nearest(name, self.names())

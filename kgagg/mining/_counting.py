@@ -14,7 +14,7 @@ inner_jit = inner_kernels()
 
 @inner_jit
 def _leads_on(segment_ptr, neighbours, segment, one, two):
-    """Tell whether a segment has an entity other than `one` and `two`."""
+    """Return whether a segment has an entity other than `one` and `two`."""
     if segment < 0:
         return False
     size = segment_ptr[segment + 1] - segment_ptr[segment]
@@ -65,7 +65,7 @@ def count_unary(
     Parameters
     ----------
     entity_ptr, ..., key_entities
-        See `kgagg.graph.Adjacency`.
+        See `kgagg.graph.adjacency.Adjacency`.
     open_count : int64[keys]
         From `open_entities`.
     entities : int

@@ -22,7 +22,7 @@ PRESETS: dict[str, dict[str, Sequence[str]]] = {
     "paper-b": {"paper-b": PAPER_B},
     "paper": {"paper-a": PAPER_A, "paper-b": PAPER_B},
 }
-# it may stand at the end of another line
+# it may be at the end of another line
 HEADER = re.compile(r"Rule\tHead Coverage\t.*", re.IGNORECASE)
 MINED = re.compile(r"(\d+) rules mined\.")
 

@@ -95,7 +95,7 @@ def mine(
     InputError
         If a setting is not one of AnyBURL's.
     Failed
-        If the rules asked for were not stored; the message names the cause and what was kept.
+        If the requested rules were not stored; the message names the cause and what was kept.
     """
     properties = _properties(setup, snapshots, max_length_cyclic, settings or {})
     last = snapshots[-1]
@@ -149,7 +149,7 @@ def _properties(
         raise InputError(f"snapshots {snapshots}: expected seconds, ascending")
     with zipfile.ZipFile(setup.jar.path) as archive:
         code = archive.read(f"{setup.jar.main_class.replace('.', '/')}.class")
-    # AnyBURL passes over a setting that it does not know; those it reads stand in its main class
+    # AnyBURL passes over a setting that it does not know; those it reads are in its main class
     known = {name.decode() for name in re.findall(rb"[A-Z][A-Z0-9_]{3,}", code)}
     for key in settings:
         if key in OURS:
@@ -182,7 +182,7 @@ def _escape(value: str) -> str:
 
 
 def _incomplete(path: Path, at: int, log: AnyBURLLog) -> str | None:
-    """Say what a snapshot lacks; None when it holds as many rules as AnyBURL says it stored."""
+    """Return what a snapshot lacks; None when it holds as many rules as AnyBURL says it stored."""
     if at not in log.stored:
         return f"ended before it stored rules: {(log.problems or [log.last])[0]}"
     if not log.stored[at]:

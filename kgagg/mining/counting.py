@@ -88,7 +88,7 @@ def count(
     threads: int | None = None,
     quiet: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Count what each rule predicts on the train split, and how much of it is there.
+    """Count what each rule predicts on the train split, and how much of it is correct.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The jars of the miners: where each comes from, and how we know that it is the right one."""
+"""The jars of the miners: where each comes from, and the digest to verify it."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def locate(jar: str, dialect: str, *, unverified: bool = False, quiet: bool = Fa
     dialect : str
         ``"anyburl"`` or ``"amie"``.
     unverified : bool
-        Take a jar whose digest is not known.
+        Accept a jar whose digest is not known.
     quiet : bool
         Show no progress of the download.
 
@@ -159,7 +159,7 @@ def locate(jar: str, dialect: str, *, unverified: bool = False, quiet: bool = Fa
             return _open(name, path, [JARS[name].main_class])
     if not unverified:
         raise InputError(
-            f"{jar}: not a known jar: {_sha256(path)}; add --unverified-jar to run it nevertheless"
+            f"{jar}: not a known jar: {_sha256(path)}; add --unverified-jar to run it anyway"
         )
     return _open(None, path, list(dict.fromkeys(JARS[name].main_class for name in names)))
 
@@ -171,7 +171,7 @@ def _obtain(artifact: Artifact, *, unverified: bool, quiet: bool) -> Path:
     source = artifact.sources[0]
     if not unverified:
         raise InputError(
-            f"{artifact.name}: no digest is known to tell it by; "
+            f"{artifact.name}: no digest is known to verify it; "
             f"add --unverified-jar to take what {source} gives"
         )
     if path := in_cache(artifact):

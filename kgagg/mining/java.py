@@ -115,11 +115,11 @@ def heap(memory: str | None) -> int:
 
 
 def options(mebibytes: int) -> list[str]:
-    """Return the options of the runtime, which stand before ``-cp`` and the main class.
+    """Return the options of the runtime, which come before ``-cp`` and the main class.
 
     The text encodings and the locale are those of rule files wherever we run: an older Java in
     the C locale would spoil names, and others write decimal commas. A miner whose thread dies
-    for want of memory would wait for that thread for ever, so the runtime ends instead.
+    for want of memory would wait for that thread forever, so the runtime ends instead.
     """
     encodings = ("file.encoding", "sun.stdout.encoding", "stdout.encoding")
     return [

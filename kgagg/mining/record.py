@@ -19,7 +19,7 @@ from kgagg.util.files import COMPRESSIONS, blocks, writing
 
 @dataclass(frozen=True)
 class Mined:
-    """One run of a miner, as the record tells it.
+    """One run of a miner, for the record.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Mined:
     run : Run
         What became of it.
     log : Log
-        What its log told.
+        What was read from its log.
     """
 
     command: Sequence[str]
@@ -82,7 +82,7 @@ def write_record(
         **more,
         runs=[
             {
-                # from here, so that a record tells nothing of the folders of a machine
+                # from here, so that a record reveals no folders of a machine
                 "command": [part.removeprefix(f"{Path.cwd()}/") for part in mined.command],
                 "seconds": round(mined.run.seconds, 2),
                 "peak_memory_mb": mined.run.peak_memory >> 20,
@@ -113,7 +113,7 @@ def save_record(
     digest : str
         sha256 of the rules, whatever their order in the file.
     **more
-        What the miner tells of itself.
+        What the miner reports about itself.
     """
     record = {
         "file": path.name,

@@ -23,14 +23,14 @@ PATIENCE = 3.0
 
 
 class Log:
-    """What the log of a run has told so far; a miner says in `read` what its lines mean.
+    """What the log of a run has shown so far; `read` of each miner interprets its lines.
 
     Attributes
     ----------
     rules : int
         How many rules there are so far.
     problems : list of str
-        Lines that tell of an uncaught exception.
+        Lines that report an uncaught exception.
     memory : bool
         Whether Java ran out of memory.
     last : str
@@ -65,9 +65,9 @@ class Run:
     status : int
         The exit code; negative when a signal killed it.
     cause : str or None
-        Why it went wrong, as far as the process itself tells; a miner's exit code tells nothing.
+        Why it failed, as far as the process shows; the exit code of a miner means nothing.
     interrupted : bool
-        Whether the user, or the system, asked us to end.
+        Whether the user, or the system, interrupted us.
     """
 
     seconds: float

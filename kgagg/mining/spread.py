@@ -17,7 +17,7 @@ from kgagg.util.files import writing
 
 
 def spread(paths: Sequence[Path]) -> dict[str, Any]:
-    """Compare mined files as sets of rules, without the numbers that stand beside each rule.
+    """Compare mined files as sets of rules, without the numbers of each rule.
 
     Returns
     -------

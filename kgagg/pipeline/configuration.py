@@ -116,7 +116,7 @@ def check(config: Config, schema: str | os.PathLike[str]) -> None:
 
 
 def _told(error: Any) -> str:
-    """Tell an error of the schema in one line."""
+    """Describe an error of the schema in one line."""
     where = ".".join(map(str, error.absolute_path))
     prefix = f"{where}: " if where else ""
     if error.validator.endswith("Properties") and error.validator != "required":

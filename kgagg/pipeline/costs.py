@@ -2,7 +2,7 @@
 
 Measured on two cores of 2.x GHz with AnyBURL's rules for WNRR (57 thousand rules, 4 s for the 6
 thousand queries of a split) and FB15k-237 (1.3 million rules, 20 s for 40 thousand queries). A
-model, not a promise: times are rounded up, and a job that is tried again asks for more.
+model, not a promise: times are rounded up, and a job that is retried requests more.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Cost:
 
     @property
     def minutes(self) -> int:
-        """What to ask a scheduler for: five times the estimate, and at least ten minutes."""
+        """What to request from a scheduler: five times the estimate, and at least ten minutes."""
         return max(10, math.ceil(5 * self.seconds / 60))
 
 

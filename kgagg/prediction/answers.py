@@ -31,7 +31,7 @@ class Answers(NamedTuple):
     Attributes
     ----------
     head, relation, tail : int
-        `MISSING` stands for the one that is asked for.
+        `MISSING` for the one that is predicted.
     candidates : Candidates
         Entities, and the scores to show for them (see `Strategy.display`).
     known : bool[n]
@@ -46,7 +46,7 @@ class Answers(NamedTuple):
 
 
 def missing(graph: Graph, relation: str, ask: str = "tails") -> np.ndarray:
-    """Return what asks for the missing facts of a relation: int32[n, 3].
+    """Return the queries for the missing facts of a relation: int32[n, 3].
 
     Parameters
     ----------
@@ -93,11 +93,11 @@ def answer(
         Their targets are answers even if they are known.
     strategy : Strategy
     top_k : int
-        How many answers a query has at most, its targets not counted; 0 for all.
+        The most answers to a query, not counting its targets; 0 for all.
     top_x : int
         See `Engine.apply`; not less than `top_k`.
     show_known : bool
-        Known facts are answers too. Otherwise the facts of all splits are left out.
+        Known facts are answers too. Otherwise the facts of all splits are filtered.
     threads, memory, quiet
         See `Engine.apply`.
     """
@@ -120,7 +120,7 @@ def answer(
         asked = firings.queries
         for i in range(len(asked)):
             first, last = firings.query_ptr[i : i + 2]
-            # candidates stand in the order of MAX+, which decides between equal scores
+            # candidates are in the order of MAX+, which decides between equal scores
             best = first + np.argsort(-scores[first:last], kind="stable")
             if top_k:
                 best = best[: top_k + int(np.diff(asked.target_ptr[i : i + 2])[0])]
@@ -148,7 +148,7 @@ def rank_triples(
 ) -> Iterator[Ranking]:
     """Yield the candidates for the head and for the tail of one triple after the other.
 
-    All facts are left out but for the triple itself, as AnyBURL does it.
+    All facts but the triple itself are filtered, as in AnyBURL.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def rank_triples(
 
 
 def _without(answers: Answers, target: int, top_k: int) -> Candidates:
-    """Leave out known facts but for the target."""
+    """Filter known facts except the target."""
     entity, scores = answers.candidates
     kept = np.flatnonzero(~answers.known | (entity == target))[: top_k or None]
     return Candidates(entity[kept], scores[kept])
@@ -192,7 +192,7 @@ def _without(answers: Answers, target: int, top_k: int) -> Candidates:
 def read_queries(path: str | os.PathLike[str], graph: Graph) -> np.ndarray:
     """Read lines ``head relation ?`` or ``? relation tail``, with tabs or spaces: int32[n, 3].
 
-    What is asked for is `MISSING`. A line may also be a whole triple.
+    The entity to predict is `MISSING`. A line may also be a complete triple.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def numbers_of(
     Raises
     ------
     InputError
-        If a name is not in the graph, or both head and tail are asked for.
+        If a name is not in the graph, or both head and tail are missing.
     """
     one, two = (
         MISSING if name is None or name == "?" else graph.entities.require(name, "entity")

@@ -1,8 +1,8 @@
-"""From the value of a prediction to a probability, by isotonic regression on the valid split.
+"""From the score of a prediction to a probability, by isotonic regression on the valid split.
 
-What is calibrated are the answers to the queries of a split: an answer is right if it is a fact of
-that split, and facts of other splits are left out. So the probability is that of a new answer to a
-query which has one.
+What is calibrated are the answers to the queries of a split: an answer is correct if it is a
+fact of that split; facts of other splits are filtered. So the probability is that of a new answer
+to a query which has one.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from kgagg.strategies.scoring import score
 
 @dataclass(frozen=True)
 class Answered:
-    """How often answers with a value are right.
+    """How often answers with a score are correct.
 
     Attributes
     ----------
     value : float64[n]
         Distinct and ascending.
     answers : int64[n]
-        How many answers have this value.
+        How many answers have this score.
     right : int64[n]
         How many of these are facts of the split.
     """
@@ -69,7 +69,7 @@ def answered(
     memory: int | None = None,
     quiet: bool = True,
 ) -> Answered:
-    """Answer the queries of a split, and count how often answers with a value are right.
+    """Answer the queries of a split, and count how often answers with a score are correct.
 
     Parameters
     ----------
@@ -107,14 +107,14 @@ def _counted(chunks: Iterator[Firings], strategy: Strategy) -> Iterator[Answered
 
 @dataclass(frozen=True)
 class Calibration:
-    """A probability for each value, which grows with it.
+    """A probability for each score, which grows with it.
 
     Attributes
     ----------
     value : float64[n]
         Ascending.
     probability : float64[n]
-        Ascending. Between two values it is interpolated, beyond the last ones it stays.
+        Ascending. It is interpolated between two scores, and constant beyond the last ones.
     """
 
     value: np.ndarray
@@ -140,31 +140,31 @@ class Calibration:
         return cls(counts.value[ends], np.clip(fitted.x[ends], 0.0, 1.0))
 
     def __call__(self, value: np.ndarray) -> np.ndarray:
-        """Return the probability for each value, float64[m]."""
+        """Return the probability for each score, float64[m]."""
         return np.interp(value, self.value, self.probability)
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """What was said of answers, and what is true of them.
+    """Predicted probabilities of answers against the observed share of correct ones.
 
     Attributes
     ----------
     split : str
         Whose queries were answered.
-    said, found : float64[bins]
-        The mean probability of the answers of a bin, and the share of them that is right.
+    predicted, observed : float64[bins]
+        The mean predicted probability of the answers of a bin, and the share that is correct.
     answers : int64[bins]
         How many there are; only bins that have some are listed.
     error : float
-        The expected calibration error: the mean distance of the two, by answers.
+        The expected calibration error: the mean distance of the two, weighted by answers.
     brier : float
-        The mean squared distance of the probability of an answer from what it is, 0 or 1.
+        The mean squared distance of the probability of an answer from the truth, 0 or 1.
     """
 
     split: str
-    said: np.ndarray
-    found: np.ndarray
+    predicted: np.ndarray
+    observed: np.ndarray
     answers: np.ndarray
     error: float
     brier: float
@@ -176,32 +176,35 @@ class Reliability:
         """Compare probabilities, one for each of `counts.value`, in bins of equal width."""
         answers, right = counts.answers, counts.right
         place = np.minimum((probability * bins).astype(np.intp), bins - 1)
-        number, hits, said = (
+        number, hits, predicted = (
             np.bincount(place, weights, bins) for weights in (answers, right, answers * probability)
         )
         used = number > 0
-        number, hits, said = number[used], hits[used], said[used]
+        number, hits, predicted = number[used], hits[used], predicted[used]
         total = max(1.0, number.sum())
         squares = right * (1 - probability) ** 2 + (answers - right) * probability**2
         return cls(
             split,
-            said / number,
+            predicted / number,
             hits / number,
             number.astype(np.int64),
-            float(np.abs(said - hits).sum() / total),
+            float(np.abs(predicted - hits).sum() / total),
             float(squares.sum() / total),
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return JSON-compatible values."""
         return {
             "split": self.split,
             "expected_calibration_error": self.error,
             "brier": self.brier,
             "bins": [
-                {"said": said, "found": found, "answers": answers}
-                for said, found, answers in zip(
-                    self.said.tolist(), self.found.tolist(), self.answers.tolist(), strict=True
+                {"predicted": predicted, "observed": observed, "answers": answers}
+                for predicted, observed, answers in zip(
+                    self.predicted.tolist(),
+                    self.observed.tolist(),
+                    self.answers.tolist(),
+                    strict=True,
                 )
             ],
         }

@@ -101,7 +101,7 @@ def predict(
 ) -> Predictions:
     """Find the facts with the highest scores that are in no split.
 
-    Every entity of train is asked for as the head and as the tail of every relation; a fact that
+    Every entity of train is queried as the head and as the tail of every relation; a fact that
     answers both queries has the higher of the two scores. Of facts with equal scores those come
     first whose relation, head and tail have smaller numbers.
 

@@ -71,7 +71,7 @@ def expect_form(form: str) -> None:
 
 
 def _object(one: Answers, entities: list[str], relations: list[str]) -> dict[str, Any]:
-    """Return what JSON holds for a query; what is missing is null."""
+    """Return the JSON object of a query; what is missing is null."""
     rows = zip(*map(np.ndarray.tolist, (*one.candidates, one.known)), strict=True)
     return {
         "head": None if one.head == MISSING else entities[one.head],

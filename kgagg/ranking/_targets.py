@@ -36,14 +36,14 @@ def rank_targets(
     priority : int32[entities] or int32[0]
         Among equal scores the lower priority comes first; equal ones are tied. Empty: all are.
     hashed : bool
-        Priorities are hash codes, and what comes first is told by the buckets of a table of Java
+        Priorities are hash codes, and the order follows from the buckets of a hash table of Java
         that has room for those with the same score.
     rows : int64[targets]
         The row of each target (see `target_rows`).
     others : int64[candidates of a query]
         Working space.
     ranks : int32[2, strategies, targets]
-        Takes the optimistic and the pessimistic rank, but for targets that are no candidates.
+        Takes the optimistic and the pessimistic rank, except for targets that are not candidates.
     """
     for query in range(len(query_ptr) - 1):
         first, last = query_ptr[query], query_ptr[query + 1]

@@ -102,7 +102,7 @@ class Ranks:
         Raises
         ------
         InputError
-            If it is no such file, or a row is missing or there twice.
+            If it is not such a file, or a row is missing or repeated.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq

@@ -20,7 +20,7 @@ class TieOrder(NamedTuple):
     priority : int32[entities]
         Not negative; the lower one comes first, equal ones stay tied.
     hashed : bool
-        Priorities are hash codes: what comes first is told by the bucket of a table of Java that
+        Priorities are hash codes: the order follows from the buckets of a hash table of Java that
         has room for all with that score.
     """
 
@@ -43,7 +43,7 @@ def rank_targets(
     Returns
     -------
     optimistic, pessimistic : int32[strategies, targets]
-        0 for a target that is no candidate.
+        0 for a target that is not a candidate.
     """
     queries = firings.queries
     ranks = np.zeros((2, len(scores), len(queries.target)), np.int32)
@@ -86,9 +86,9 @@ def frequency_order(train: np.ndarray, entities: int) -> TieOrder:
 
 
 def java_order(entities: Vocabulary) -> TieOrder:
-    """Return AnyBURL's order of tied candidates, which stand in a hash set of Java.
+    """Return AnyBURL's order of tied candidates, which are in a hash set of Java.
 
-    Names of which the codes meet in a bucket stay tied: they come as they went in.
+    Names whose codes share a bucket stay tied: they come in the order of insertion.
     """
     codes = []
     for name in entities.names():

@@ -82,7 +82,7 @@ def read_claims(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If it is not as it should be.
+        If it is not valid.
     """
     try:
         claims = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
@@ -127,7 +127,7 @@ def check(claims: Mapping[str, Any], ours: Cells) -> list[Claim]:
     ours : mapping
         The numbers of the run, by (rules, dataset, strategy, metric): metrics of evaluation and
         ``minutes``; with an empty strategy ``rules``, how many there are; with empty rules as
-        well, what `kgagg.datasets.statistics` counts.
+        well, what `kgagg.graph.statistics` counts.
     """
     paper = paper_cells(claims)
     return [*_numbers(claims, paper, ours), *_statements(claims, paper, ours)]

@@ -86,7 +86,7 @@ def _listed(results: Sequence[Result], key: str) -> str:
 
 
 def _embedded(svg: str) -> str:
-    """Return an SVG without the XML declaration, which has no place in HTML."""
+    """Return an SVG without the XML declaration, which does not belong in HTML."""
     return svg[svg.index("<svg") :]
 
 

@@ -59,7 +59,7 @@ def _panels(titles: Sequence[str], height: float = 2.6) -> tuple[Figure, list[Ax
 
 
 def _legend(figure: Figure, panels: Iterable[Axes]) -> None:
-    """Put one legend for all panels, if they have something to tell, below them."""
+    """Put one legend for all panels below them, if there is anything to explain."""
     entries: dict[str, Any] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):

@@ -1,4 +1,4 @@
-"""A picture of how far probabilities can be trusted."""
+"""The reliability plot: observed against predicted probabilities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgagg.report.style import COLOURS, SHAPES, STYLE, save
 
 
 def draw(curves: Mapping[str, Reliability], path: str | os.PathLike[str]) -> None:
-    """Draw how often answers are right against the probability that is said of them.
+    """Draw the share of correct answers against the predicted probability.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ def draw(curves: Mapping[str, Reliability], path: str | os.PathLike[str]) -> Non
         marks = zip(curves.items(), COLOURS, SHAPES, strict=False)
         for (name, curve), colour, shape in marks:
             label = f"{name} (mean error {curve.error:.4f})"
-            axes.plot(curve.said, curve.found, color=colour, marker=shape, label=label)
-            below.plot(curve.said, curve.answers, color=colour, marker=shape, markersize=4)
-            axes.set_ylabel(f"share of answers that are right, on {curve.split}")
+            axes.plot(curve.predicted, curve.observed, color=colour, marker=shape, label=label)
+            below.plot(curve.predicted, curve.answers, color=colour, marker=shape, markersize=4)
+            axes.set_ylabel(f"share of correct answers, on {curve.split}")
         below.set_yscale("log")
         below.set_ylabel("answers")
-        below.set_xlabel("probability said")
+        below.set_xlabel("predicted probability")
         if curves:
             axes.legend(loc="upper left")
         save(figure, path)

@@ -3,7 +3,7 @@
 One *result* is what came out for one rule set on one dataset, a mapping that JSON can hold:
 
 ``dataset``, ``rules``
-    Names; and ``titles`` of both, ``paper`` (the rows of the paper that stand beside it, or None).
+    Names; and ``titles`` of both, ``paper`` (the rows of the paper to compare with, or None).
 ``source``
     Where the rules come from: ``mined``, ``pinned`` or ``supplied``.
 ``counts``
@@ -14,15 +14,15 @@ One *result* is what came out for one rule set on one dataset, a mapping that JS
     By strategy and metric: ``value``, the bootstrap interval ``low`` and ``high``, the bracket
     ``pessimistic`` and ``optimistic``; and ``tied``, the share of queries whose target is tied.
 ``pairs``
-    Paired tests of MRR between strategies (see `kgagg.evaluation.compare`).
+    Paired tests of MRR between strategies (see `kgagg.evaluation.significance.compare`).
 ``relations``
     MRR by relation and direction: ``relation``, ``direction``, ``queries``, ``mrr`` by strategy.
 ``curve``
-    MRR on valid and test by h; h = 0 stands for all rules.
+    MRR on valid and test by h; h = 0 means all rules.
 ``chosen``, ``choices``
     By relation and direction, what noisy-or-top-h* chose, and what from; empty without it.
 ``fits``
-    By strategy that is fitted, what its fit tells (see `kgagg.aggregation.fitting`).
+    By fitted strategy, its report (see `kgagg.strategies.base.Strategy`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from matplotlib.rcsetup import cycler
 
 from kgagg.util.files import replacing
 
-# Okabe and Ito's colours, which people with any kind of colour blindness tell apart; shapes and
+# Okabe and Ito's colours, distinct with any kind of colour blindness; shapes and
 # line styles say the same once more
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")

@@ -50,7 +50,7 @@ def time_strategies(
     -------
     dict
         ``strategies``: by strategy and stage (and ``total``), ``median``, ``low`` and ``high`` of
-        the seconds; `TOGETHER` stands for all of them in one pass. ``compile``: how much longer
+        the seconds; `TOGETHER` is all of them in one pass. ``compile``: how much longer
         the first pass took than usual. And ``threads``, ``repeats``, ``cpu``,
         ``peak_memory_mb``.
     """

@@ -27,7 +27,7 @@ COLUMNS = 12
 
 _TAB, _LF, _CR, _BLANK, _HASH = 9, 10, 13, 32, 35
 _OPEN, _CLOSE, _COMMA, _DIGIT, _LESS, _EQUAL = 40, 41, 44, 48, 60, 61
-_A, _W, _X, _Y, _Z = 65, 87, 88, 89, 90
+_A, _W, _X, _Y, _Z, _BACKSLASH = 65, 87, 88, 89, 90, 92
 
 # rows of the slices of a line: head relation, both constants, relations of the body
 _HEAD_CONSTANT, _BODY_CONSTANT, _STEPS = 1, 2, 3
@@ -283,15 +283,16 @@ def _skip(buffer, start, stop, least):
 
 @inner_jit
 def _letter(buffer, start, stop):
-    """Return the capital letter that a term is, or 0."""
+    """Return the capital letter that a term is, 0 for a name, -1 for one that may be escaped."""
     if stop - start == 1 and _A <= buffer[start] <= _Z:
         return np.int64(buffer[start])
-    return np.int64(0)
+    # an escaped name is left to the parser
+    return np.int64(-1 if buffer[start] == _BACKSLASH else 0)
 
 
 @inner_jit
 def _is_me(buffer, start, stop, me):
-    """Tell whether a name is the reflexive token."""
+    """Return whether a name is the reflexive token."""
     same = stop - start == len(me)
     i = 0
     while same and i < len(me):
@@ -339,9 +340,9 @@ def hash_lines(buffer, hashes):
 
 @jit
 def first_of_each(kind, flags, relation, head_constant, body_constant, body, table, first):
-    """Tell for each rule whether no rule before is the same.
+    """Find the rules that no earlier rule equals.
 
-    `table`, int32[*], is a hash table with room for n rules (see `kgagg.vocabulary.free_table`).
+    `table`, int32[*], is a hash table with room for n rules (see `free_table`).
     `first`, bool[n], takes the answers.
     """
     for i in range(len(kind)):

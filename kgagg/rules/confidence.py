@@ -24,14 +24,14 @@ class Threshold:
     Parameters
     ----------
     correct : int
-        The least number of correct predictions.
+        The minimum number of correct predictions.
     confidence : float
         The bound for correct / predicted, which is never smoothed here. A rule without any
         correct prediction is judged by `correct` alone.
     strict : bool
         The bound itself is too low.
     length : int or None
-        The greatest number of body atoms.
+        The maximum number of body atoms.
     """
 
     correct: int = 0
@@ -42,7 +42,7 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Confidence:
-    """How much a rule is trusted: ``weight * correct / (predicted + unseen)``.
+    """The confidence of a rule: ``weight * correct / (predicted + unseen)``.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Confidence:
         )
 
     def same_ranks(self, other: Confidence) -> bool:
-        """Tell whether both give every rule the same confidence (thresholds may differ)."""
+        """Return whether both give every rule the same confidence (thresholds may differ)."""
         return dataclasses.replace(self, thresholds=()) == dataclasses.replace(other, thresholds=())
 
     def of(self, types: np.ndarray, predicted: np.ndarray, correct: np.ndarray) -> np.ndarray:
@@ -140,7 +140,7 @@ class Confidence:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as what JSON can hold."""
+        """Return the settings as JSON-compatible values."""
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
         plain["thresholds"] = [(n, dataclasses.asdict(limit)) for n, limit in self.thresholds]
         return plain
@@ -175,5 +175,5 @@ def _check_types(names: Iterable[str]) -> None:
     for name in names:
         if name not in TYPES:
             raise InputError(
-                f"{name}: no type of rule, expected one of {', '.join(TYPES)}{nearest(name, TYPES)}"
+                f"{name}: not a rule type, expected one of {', '.join(TYPES)}{nearest(name, TYPES)}"
             )

@@ -45,7 +45,7 @@ def write_table(path: Path, chunks: Iterator[list[Any]]) -> None:
 
 
 class RuleTable:
-    """A Parquet file of rules, with the columns ``rule``, ``predicted`` and ``correct`` at least.
+    """A Parquet file of rules, with at least the columns ``rule``, ``predicted`` and ``correct``.
 
     Raises
     ------

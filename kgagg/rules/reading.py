@@ -23,7 +23,7 @@ from kgagg.util.files import line_blocks
 _BLOCK = 1 << 20
 _ME = np.frombuffer(ME.encode(), np.uint8).copy()
 _EXPECTED = (
-    "in no known form, expected rules of AnyBURL or PyClause (predicted, correct, confidence and "
+    "unknown format, expected rules of AnyBURL or PyClause (predicted, correct, confidence and "
     "HEAD <= BODY, with tabs between) or the output of AMIE 3"
 )
 
@@ -431,7 +431,7 @@ class Reader:
 
 
 def _dialect(block: bytes) -> str | None:
-    """Tell the dialect of a file from its first block."""
+    """Return the dialect of a file, by its first block."""
     header = amie.Header()
     for line in block.decode(errors="replace").split("\n"):
         first, tab, _ = line.partition("\t")

@@ -147,7 +147,7 @@ class RuleSet:
         Raises
         ------
         InputError
-            If a file cannot be read, or is no rule file.
+            If a file cannot be read, or is not a rule file.
         """
         confidence = confidence or Confidence()
         if isinstance(paths, str | os.PathLike):
@@ -391,7 +391,7 @@ class RuleSet:
     ) -> RuleSet:
         """Map the binary form; nothing is read before it is used.
 
-        With the vocabularies of another graph than the one for which it was made, the names are
+        With the vocabularies of a graph other than the one for which it was made, names are
         translated, which reads the columns; rules with unknown names are left out and counted.
         """
         meta, arrays = open_arrays(Path(path), "rule set")
@@ -470,7 +470,7 @@ class RuleSet:
 
 
 def _form(path: Path) -> str:
-    """Tell what a file is by how it begins; one that cannot be read counts as text."""
+    """Return what a file is by how it begins; one that cannot be read counts as text."""
     if not path.is_file():
         return "text"
     with path.open("rb") as file:

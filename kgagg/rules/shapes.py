@@ -76,7 +76,7 @@ class Rule(NamedTuple):
         The body from X on (from the head's variable, if it has but one): relation and direction
         of each step, 0 from subject to object and 1 back.
     atoms : tuple of (str, int, int)
-        Only for a `GENERAL` rule, whose body is no path: relation, subject and object, with
+        Only for a `GENERAL` rule, whose body is not a path: relation, subject and object, with
         X = 0, Y = 1 and up to two more variables.
     """
 
@@ -117,7 +117,7 @@ def _acyclic(relation: str, start: int, constant: str, flags: int, body: list[At
         return Rule(ZERO, flags, relation, constant, None, ())
     path = _path(start, body)
     if path is None:
-        raise Unusable("unsupported shape", "the body is no path from the variable of the head")
+        raise Unusable("unsupported shape", "the body is not a path from the variable of the head")
     steps, end = path
     _check_length(len(steps))
     if isinstance(end, str):
@@ -135,7 +135,7 @@ def _cyclic(head: Atom, body: list[Atom]) -> Rule:
         _check_length(len(path[0]))
         return Rule(CYCLIC, 0, head.relation, None, None, path[0])
     if len(body) > GENERAL_ATOMS:
-        detail = f"the body is no path, and longer than {GENERAL_ATOMS} atoms"
+        detail = f"the body is not a path, and longer than {GENERAL_ATOMS} atoms"
         raise Unusable("unsupported shape", detail)
     reached = {X}
     for _ in body:

@@ -6,7 +6,7 @@ from kgagg.rules.ruleset import RuleSet
 
 
 def summary(rules: RuleSet) -> str:
-    """Say how many rules there are and what became of all other lines."""
+    """Report how many rules there are and how all other lines were read."""
     report = rules.report
     lines = [f"{len(rules):,} rules"]
     if report.bare:

@@ -25,7 +25,7 @@ KIND = "strategy"
 class Strategy(ABC):
     """A way to turn the rules that predict a candidate into one score.
 
-    A strategy that learns something (see `needs`) is made without it; `fit` returns one that can
+    A strategy that needs a fit (see `needs`) is made without it; `fit` returns one that can
     score. `save` writes that to a file, `kgagg.strategies.registry.open_strategy` reads it.
 
     Attributes
@@ -38,7 +38,7 @@ class Strategy(ABC):
     needs : tuple of str
         The splits that `fit` learns from; empty for a strategy that is not fitted.
     report : mapping or None
-        What the fit found, for people, as what JSON can hold; None before it. ``curve``, if there
+        What the fit found, for people, JSON-compatible; None before it. ``curve``, if there
         is one, has the MRR on valid at points ``along`` something: ``epochs``, or a
         ``threshold``.
     """
@@ -51,7 +51,7 @@ class Strategy(ABC):
 
     @classmethod
     def named(cls, name: str, top_h: Sequence[int] = TOP_H) -> Strategy:
-        """Make the strategy for the name that was asked for.
+        """Make the strategy for a name.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class Strategy(ABC):
         """Return the score of each candidate, float64[candidates]; higher is better."""
 
     def display(self, firings: Firings, scores: np.ndarray) -> np.ndarray:
-        """Return the scores to show people: a confidence where a score stands for one."""
+        """Return the scores to show people: a confidence where the score represents one."""
         return scores
 
     @classmethod
@@ -175,8 +175,8 @@ REGISTERED: dict[str, type[Strategy]] = {}
 def register(name: str) -> Callable[[_Class], _Class]:
     """Register a class of strategies under `name`.
 
-    A name that ends in ``-h`` stands for all names with a positive number in that place:
-    ``noisy-or-top-h`` answers to ``noisy-or-top-5``.
+    A name that ends in ``-h`` stands for all names with a positive number instead of h:
+    ``noisy-or-top-h`` is used for ``noisy-or-top-5``.
     """
 
     def decorate(kind: _Class) -> _Class:

@@ -1,4 +1,4 @@
-"""What strategies are fitted with: the rules applied to the valid split, and how to go about it."""
+"""What strategies are fitted with: the rules applied to the valid split, and how."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Fitting:
     def valid_chunks(self, best: int) -> Iterator[Firings]:
         """Yield the firings of valid with the best rules of each candidate; 0 for all rules.
 
-        Facts of train are filtered, nothing of test is.
+        Facts of train are filtered; nothing of test is used.
         """
         return self.engine.apply(
             Queries.from_triples(self.triples),

@@ -28,7 +28,7 @@ class MaxPlus(Strategy):
     """The confidences in descending order, compared lexicographically (section 3.3.2).
 
     Candidates with the same best rule are compared by their second best, and so on; where the
-    rules of one end, the other wins. The score is minus the place in that order.
+    rules of one end, the other wins. The score is minus the rank in that order.
     """
 
     name = "max+"

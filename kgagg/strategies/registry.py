@@ -29,7 +29,7 @@ from kgagg.util.arrays import open_arrays
 
 # the rows of the paper's table that need no long fit
 PAPER = ("max", "max+", "noisy-or", "noisy-or-top-5", "noisy-or-top-h*")
-# what is used where one strategy is asked for, and none is named
+# the strategy that is used if none is named
 DEFAULT = "noisy-or-top-5"
 ALL = "all"
 ENDING = ".kgagg"

@@ -27,7 +27,7 @@ class Reweighing:
     confidence, weight : float64[all rules]
         By the rank of the rule in the rule set.
     level : int32[all rules]
-        The order by these confidences; equal for rules that MAX+ does not tell apart.
+        The order by these confidences; equal for rules that MAX+ does not distinguish.
     """
 
     confidence: np.ndarray

@@ -130,7 +130,7 @@ def rank_file(
     Parameters
     ----------
     path : path
-        See `kgagg.engine.parquet`.
+        See `kgagg.engine.files`.
     strategies : sequence of Strategy
     order, watch, threads
         See `rank_all`.

@@ -51,7 +51,7 @@ def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
         case ".xz":
             return cast(BinaryIO, lzma.LZMAFile(raw))
         case ".zst":
-            # unlike the reader of zstandard, this one tells when the file ends too early
+            # unlike the reader of zstandard, this one reports when the file ends too early
             import pyarrow
 
             return cast(BinaryIO, pyarrow.CompressedInputStream(raw, "zstd"))
@@ -102,7 +102,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary name beside `path`, and move it to `path` when the block succeeds.
 
     Nothing is left behind when the block fails; a file that was there before stays as it was.
-    What is there and is no plain file, as /dev/stdout or a link, is written to as it is.
+    A path that is not a plain file, such as /dev/stdout or a link, is written to directly.
     """
     path = Path(path)
     if path.is_symlink() or (path.exists() and not path.is_file()):

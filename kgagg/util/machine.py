@@ -38,7 +38,7 @@ def parse_size(text: str) -> int:
 def processors() -> int:
     """Return how many processors this process may use.
 
-    The least of its affinity, the CPU quota of its control groups, and what Slurm has allotted to
+    The minimum of its affinity, the CPU quota of its control groups, and what Slurm has allotted to
     the task.
     """
     limits = [float(len(os.sched_getaffinity(0)) if _has_affinity() else os.cpu_count() or 1)]
@@ -51,7 +51,7 @@ def processors() -> int:
 def memory_limit() -> int:
     """Return the bytes of memory that this process may use, whether they are free or not.
 
-    The least of the machine's memory, the limits of its control groups, and what Slurm has
+    The minimum of the machine's memory, the limits of its control groups, and what Slurm has
     allotted to the job on this node.
     """
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *_slurm_memory()]
@@ -62,7 +62,7 @@ def memory_limit() -> int:
 def free_memory() -> int:
     """Return the bytes of memory that this process may still take.
 
-    The least of what is available on the machine, and what is left of the limits of its control
+    The minimum of what is available on the machine, and what is left of the limits of its control
     groups and of its Slurm job. Memory that the kernel uses for files and would give back is free.
     """
     left = [_available(), *(limit - _resident() for limit in _slurm_memory())]

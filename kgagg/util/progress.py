@@ -18,7 +18,7 @@ def span(seconds: float) -> str:
 
 
 class StatusLine:
-    """One line that says how things stand: rewritten on a terminal, repeated seldom in a log.
+    """One line that shows the progress: rewritten on a terminal, repeated seldom in a log.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class StatusLine:
         return time.monotonic() - self._start
 
     def due(self) -> bool:
-        """Tell whether it is time to show the line again."""
+        """Return whether it is time to show the line again."""
         now = time.monotonic()
         if now - self._last < self._every:
             return False
@@ -49,7 +49,7 @@ class StatusLine:
         return True
 
     def show(self, text: str) -> None:
-        """Show `text` in place of what was there."""
+        """Show `text` instead of the previous text."""
         self._write(f"\r\x1b[K{text}" if self._live else f"{text}\n")
 
     def end(self, text: str) -> None:

@@ -24,6 +24,6 @@ def add_parser(verbs: Any) -> Parser:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Mine with the chosen miner, as often as asked."""
+    """Mine with the chosen miner, as often as requested."""
     with args.watch.stage("mine"):
         return {"rules": args.mine(args)}

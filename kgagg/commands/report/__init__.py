@@ -26,5 +26,5 @@ def add_parser(verbs: Any) -> Parser:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Make the part that was asked for."""
+    """Make the requested part."""
     args.make(args)

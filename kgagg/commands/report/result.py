@@ -23,7 +23,7 @@ def add_parser(parts: Any) -> Parser:
     parser.add_argument("--dataset", required=True, metavar="NAME", help="name of the dataset")
     parser.add_argument("--rules", required=True, metavar="NAME", help="name of the rules")
     parser.add_argument("--title", required=True, metavar="TEXT", help="title of the rules")
-    parser.add_argument("--paper", metavar="NAME", help="the paper's rows to stand beside it")
+    parser.add_argument("--paper", metavar="NAME", help="the paper's rows to compare with")
     parser.add_argument("--source", required=True, metavar="KIND", help="mined, pinned or supplied")
     parser.add_argument(
         "--curve",

@@ -1,1 +1,1 @@
-"""The miner that needs nothing but this package."""
+"""The native miner, which needs only this package."""

@@ -114,7 +114,7 @@ class Cyclic:
         Returns
         -------
         dict
-            What the record tells: ``searches``, how many there were to do, one for each relation
+            For the record: ``searches``, how many there were to do, one for each relation
             and length; ``done`` and ``sampled``, how many of these were done, and with a sample of
             the facts; ``found``, how many bodies (a body and its reverse are one); ``counted``,
             how many of these.
@@ -246,7 +246,7 @@ class Cyclic:
         return self._rules(bodies, domain, predicted, correct)
 
     def _scratch(self, longest: int) -> tuple[np.ndarray, ...]:
-        """Make the working space of `_kernels.count_bodies`."""
+        """Make the working space of `kernels.count_bodies`."""
         entities = len(self.graph.entities)
         # a family of d - 1 inner entities has at most this many sets (see the engine's kernels)
         rows = [2 + comb(longest - 1, depth - 1) * (depth - 1) for depth in range(1, longest)]
@@ -282,7 +282,7 @@ class Cyclic:
         found["body"] = code
         found["predicted"] = np.rint(halves[0].sum(axis=0) * scale)
         found["correct"] = np.rint(halves[1].sum(axis=0) * scale)
-        # two halves of a sample tell how much it may err; there is less to err about what is left
+        # two halves of a sample show how much it may err; there is less to err about what is left
         shares = halves[1] / np.maximum(halves[0], 1)
         error = abs(shares[0] - shares[1]) / 2 * np.sqrt(1 - part / whole)
         found["error"] = np.where(part < whole, error, np.nan)

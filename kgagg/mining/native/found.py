@@ -36,9 +36,9 @@ class Thresholds:
     Parameters
     ----------
     correct : int
-        The least number of correct predictions.
+        The minimum number of correct predictions.
     confidence : float
-        The least correct / predicted.
+        The minimum of correct / predicted.
     zero : int
         A zero rule must be correct more often than this.
     """

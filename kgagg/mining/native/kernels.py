@@ -18,7 +18,7 @@ jit = kernels(__file__)
 inner_jit = inner_kernels()
 bare_jit = kernels(__file__, allocates=False)
 
-# columns of the table of nodes of a trie of bodies, which stand in depth-first order: the step, how
+# columns of the table of nodes of a trie of bodies, which are in depth-first order: the step, how
 # many steps from X, the next node that is not below, the body that ends here or -1, how many steps
 # may follow, and the size of representative families (see `kgagg.engine.kernels`)
 KEY, DEPTH, SKIP, BODY, NEED, FAMILY = range(6)
@@ -37,7 +37,7 @@ def features(entity_ptr, segment_key, segment_ptr, neighbours, keys):
     Parameters
     ----------
     entity_ptr, segment_key, segment_ptr, neighbours
-        See `kgagg.graph.Adjacency`.
+        See `kgagg.graph.adjacency.Adjacency`.
     keys : int
         Number of step keys.
 
@@ -48,7 +48,7 @@ def features(entity_ptr, segment_key, segment_ptr, neighbours, keys):
     back : int32[edges]
         The feature that each edge gives to the entity it starts from.
     size : int32[segments + keys]
-        How many entities have each feature, by a step that is no self-loop.
+        How many entities have each feature, by a step that is not a self-loop.
     sole : int32[segments]
         For the segment of c by a key: how many other entities have no neighbour but c, and
         themselves, by the step to c.
@@ -98,7 +98,7 @@ def unary_rules(
     Parameters
     ----------
     entity_ptr, segment_key, segment_ptr, neighbours
-        See `kgagg.graph.Adjacency`.
+        See `kgagg.graph.adjacency.Adjacency`.
     owner, back, size, sole
         See `features`.
     members : int32[*]
@@ -206,7 +206,7 @@ def connections(
     Parameters
     ----------
     entity_ptr, segment_ptr, neighbours
-        See `kgagg.graph.Adjacency`.
+        See `kgagg.graph.adjacency.Adjacency`.
     edge_key : int32[edges]
         The step key of each edge.
     reach : int64[entities]

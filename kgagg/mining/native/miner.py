@@ -1,4 +1,4 @@
-"""The miner that needs nothing but this package.
+"""The native miner, which needs only this package.
 
 It finds all rules of its language that reach the thresholds: constant, dangling, zero and reflexive
 rules with at most one body atom, and cyclic rules. Of cyclic rules with three or more body atoms it
@@ -70,7 +70,7 @@ def mine(
     InputError
         If an argument is out of range.
     KeyboardInterrupt
-        If a signal asked to end; what had been found by then is written.
+        If a signal ended the run; the rules found by then are written.
     """
     effort, thresholds = effort or Effort(), thresholds or Thresholds()
     threads = threads if threads is not None else processors()

@@ -94,7 +94,7 @@ def _heads(graph: Graph, owner: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.
     -------
     members : int32[*]
     heads : int64[n, 4]
-        See `_kernels.unary_rules`.
+        See `kernels.unary_rules`.
     slots : int32[n]
         The step key from the variable of the head to its constant.
     """

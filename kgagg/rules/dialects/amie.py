@@ -26,19 +26,24 @@ _VARIABLE = re.compile(r"\?[a-z][a-z0-9]*")
 _COUNT = re.compile(r"\d{1,18}(?:[.,]0*)?")
 
 
+def reads_as_variable(name: str) -> bool:
+    """Return whether a constant would be taken for a variable."""
+    return bool(_VARIABLE.fullmatch(name))
+
+
 def is_rule(line: str) -> bool:
-    """Tell a rule from a line of the log, also if the rule's end is missing."""
+    """Return whether a line has a rule, not the log, also if the rule's end is missing."""
     return "   => " in line or line.startswith("?")
 
 
 class Header:
-    """Where the statistics are in a line, which the header of the file tells."""
+    """Where the statistics are in a line, which the header of the file names."""
 
     def __init__(self) -> None:
         self._columns = _LAYOUT
 
     def read(self, line: str) -> bool:
-        """Take over the columns if `line` ends in a header; tell whether it does."""
+        """Take over the columns if `line` ends in a header; return whether it does."""
         names = [re.sub(r"[^a-z]", "", name.lower()) for name in line.split("\t")]
         if len(names) < 4 or not names[0].endswith("rule") or "headcoverage" not in names:
             return False
@@ -88,7 +93,7 @@ def parse_line(line: str, header: Header) -> tuple[Rule, int, int | None, int | 
     Raises
     ------
     Unusable
-        If the line is no rule that can be applied, and why.
+        If the line is not a rule that can be applied, and why.
     """
     columns = line.split("\t")
     statistics = header.statistics(columns)

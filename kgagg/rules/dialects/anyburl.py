@@ -12,11 +12,12 @@ count for which the graph knows the relation and the constant, and an atom that 
 such ways is refused. Without a graph the relation ends at the first parenthesis, and a letter on
 the left goes before one on the right, as in AnyBURL.
 
-How variables are told from entities with one letter. In the head only X on the left and Y on the
+How variables differ from entities with one letter. In the head only X on the left and Y on the
 right are variables (and X on the right of ``h(X,X)``). In the body a capital letter is a variable
 if the head or an atom before has it, or if it is the next new one: A, then B, then C. Any other
 capital letter is an entity if the graph knows it, and a variable otherwise. Longer terms are never
-variables, so the entity AB is what it is.
+variables, so the entity AB is what it is. kgagg itself writes an entity with one capital letter as
+its name with a backslash before it, ``h(X,\\A)``, which no reader takes for a variable.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ from kgagg.rules.shapes import (
 BARE_COUNT = 100
 
 _NUMBER = re.compile(r"\d{1,18}", re.ASCII)
+_ESCAPED = re.compile(r"\\*[A-Z]")
 
 Known = Callable[[str], bool]
 
@@ -77,7 +79,7 @@ def parse_line(
     Raises
     ------
     Unusable
-        If the line is no rule that can be applied, and why.
+        If the line is not a rule that can be applied, and why.
     """
     columns = line.split("\t")
     if len(columns) == 1:
@@ -137,7 +139,7 @@ def _parse_rule(text: str, entity: Known | None, relation: Known | None) -> tupl
                 named.add(term)
                 terms.append(letters.setdefault(term, len(letters)))
             else:
-                terms.append(term)
+                terms.append(_unescape(term, entity))
         atoms.append(Atom(atom[0], *terms))
     return first, atoms
 
@@ -156,7 +158,8 @@ def _parse_head(text: str, entity: Known | None, relation: Known | None) -> Atom
             return Atom(name, X, X if right == "X" else Y)
         constant = right if left == "X" else left
         if not _is_letter(constant) or (entity and entity(constant)):
-            return Atom(name, X, right) if left == "X" else Atom(name, left, Y)
+            constant = _unescape(constant, entity)
+            return Atom(name, X, constant) if left == "X" else Atom(name, constant, Y)
     detail = f"{_shown(text)}, expected h(X,Y), h(X,c), h(c,Y) or h(X,X)"
     raise Unusable("unsupported head", detail)
 
@@ -183,7 +186,7 @@ def _is_variable(term: str, named: set[str], entity: Known | None) -> bool:
 
 
 def _knows(entity: Known | None, name: str) -> bool:
-    return name == ME or entity is None or entity(name)
+    return name == ME or entity is None or entity(_unescape(name, entity))
 
 
 def _cuts(text: str) -> Iterator[tuple[str, str, str]]:
@@ -199,6 +202,24 @@ def _cuts(text: str) -> Iterator[tuple[str, str, str]]:
             yield relation, terms[0], terms[2:]
         if terms[-2] == "," and _is_letter(terms[-1]) and not (left and len(terms) == 3):
             yield relation, terms[:-2], terms[-1]
+
+
+def reads_as_variable(name: str) -> bool:
+    """Return whether a constant has to be escaped: one capital letter, escaped or not."""
+    return bool(_ESCAPED.fullmatch(name))
+
+
+def escape(name: str | None) -> str:
+    """Write a constant so that it cannot be taken for a variable."""
+    return f"\\{name}" if name and reads_as_variable(name) else str(name)
+
+
+def _unescape(term: str, entity: Known | None) -> str:
+    """Return the name of a constant; a name that the graph knows as it is stays."""
+    if len(term) < 2 or not reads_as_variable(term):
+        return term
+    literal = entity is not None and entity(term) and not entity(term[1:])
+    return term if literal else term[1:]
 
 
 def _is_letter(term: str) -> bool:
@@ -239,8 +260,8 @@ def format_head(rule: Rule) -> str:
     if rule.flags & XX:
         return f"{rule.relation}(X,X)"
     if rule.flags & SIDE:
-        return f"{rule.relation}({rule.head_constant},Y)"
-    return f"{rule.relation}(X,{rule.head_constant})"
+        return f"{rule.relation}({escape(rule.head_constant)},Y)"
+    return f"{rule.relation}(X,{escape(rule.head_constant)})"
 
 
 def _atoms(rule: Rule) -> Iterator[str]:
@@ -251,7 +272,7 @@ def _atoms(rule: Rule) -> Iterator[str]:
     if rule.kind == CYCLIC:
         terms[-1] = "Y"
     elif rule.kind == CONSTANT:
-        terms[-1] = str(rule.body_constant)
+        terms[-1] = escape(rule.body_constant)
     if rule.flags & FROM_Y:
         path = [(relation, 1 - direction) for relation, direction in reversed(path)]
         terms[0], terms[-1] = terms[-1], terms[0]
