@@ -124,5 +124,5 @@ def _check(
     counts = answered(engine, strategy, split, **options)
     curves = {"calibrated": Reliability.of(split, calibration(counts.value), counts)}
     if len(counts.value) and counts.value[0] >= 0 and counts.value[-1] <= 1:
-        curves["value"] = Reliability.of(split, counts.value, counts)
+        curves["score"] = Reliability.of(split, counts.value, counts)
     return curves
