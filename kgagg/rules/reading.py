@@ -435,7 +435,7 @@ def _dialect(block: bytes) -> str | None:
     header = amie.Header()
     for line in block.decode(errors="replace").split("\n"):
         first, tab, _ = line.partition("\t")
-        if header.read(line) or (tab and "   => " in first):
+        if header.read(line) or (tab and amie.is_rule(first)):
             return "amie"
         if ") <= " in line or line.rstrip("\r").endswith(") <="):
             return "anyburl"

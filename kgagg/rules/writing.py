@@ -60,10 +60,22 @@ def write(rules: RuleSet, path: str | os.PathLike[str], dialect: str = "as-read"
             file.write(amie.HEADER + "\n")
         left_out = 0
         for rule, row in zip(rules.rules(rows), rows.tolist(), strict=True):
+            _check_names(rule, dialect)
             lines = list(_lines(rules, rule, row, dialect))
             file.writelines(lines)
             left_out += not lines
     return left_out
+
+
+def _check_names(rule: Rule, dialect: str) -> None:
+    """Refuse constants that a reader of the dialect would take for variables."""
+    wrong = amie.reads_as_variable if dialect == "amie" else anyburl.reads_as_variable
+    for name in (rule.head_constant, rule.body_constant):
+        if name is not None and wrong(name):
+            raise InputError(
+                f"entity {name!r} is read as a variable in the dialect {dialect}: write the rules "
+                f"as-read, where it is escaped, or to a binary file ({BINARY})"
+            )
 
 
 def _lines(rules: RuleSet, rule: Rule, row: int, dialect: str) -> Iterator[str]:

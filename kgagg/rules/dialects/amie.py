@@ -3,7 +3,8 @@
 A rule is ``s  r  o  s  r  o   => s  r  o`` with two blanks between names, a tab, and its statistics
 in columns with tabs between. The header that names the columns may be glued to the end of another
 line; AMIE 3.5 spells and chooses the columns in its own way. Names may hold single blanks. All
-other lines are the log of the program. Atoms come in an order of their own, and inner variables
+other lines are the log of the program. With -datalog, AMIE writes the atoms of a rule as
+``r(?a,?b), s(?b,?c)  => t(?a,?c)``. Atoms come in an order of their own, and inner variables
 have any name; `arrange` finds the path.
 """
 
@@ -23,6 +24,12 @@ HEADER = (
 )
 
 _VARIABLE = re.compile(r"\?[a-z][a-z0-9]*")
+# what is between body and head with -datalog
+_RULE = re.compile(r"\)\s*=> \S.*\)(?:\t|$)")
+# terms are cut at the first comma, so only the object may have one
+_DATALOG = re.compile(
+    r"(?P<relation>[^\s,(][^(]*)\((?P<subject>[^,()]+),\s*(?P<object>(?:[^()]|\([^()]*\))+?)\)(?=[\s,]|$)"
+)
 _COUNT = re.compile(r"\d{1,18}(?:[.,]0*)?")
 
 
@@ -33,7 +40,7 @@ def reads_as_variable(name: str) -> bool:
 
 def is_rule(line: str) -> bool:
     """Return whether a line has a rule, not the log, also if the rule's end is missing."""
-    return "   => " in line or line.startswith("?")
+    return "   => " in line or bool(_RULE.search(line)) or line.startswith("?")
 
 
 class Header:
@@ -123,6 +130,9 @@ def parse_line(line: str, header: Header) -> tuple[Rule, int, int | None, int | 
 
 
 def _atoms(text: str) -> Iterator[tuple[str, str, str]]:
+    if text.rstrip(" ").endswith(")"):
+        yield from _datalog_atoms(text)
+        return
     names = [name for name in re.split(" {2,}", text.strip(" ")) if name]
     if any(re.match(r"\?[a-z][a-z0-9]*!=", name) for name in names):
         raise Unusable("unsupported shape", "an inequality")
@@ -130,6 +140,18 @@ def _atoms(text: str) -> Iterator[tuple[str, str, str]]:
         raise Unusable("not a rule", f"{len(names)} names, expected subject, relation, object")
     for subject, relation, object_ in zip(names[::3], names[1::3], names[2::3], strict=True):
         yield relation, subject, object_
+
+
+def _datalog_atoms(text: str) -> Iterator[tuple[str, str, str]]:
+    """Read atoms as AMIE writes them with -datalog: ``relation(subject,object)``."""
+    position = 0
+    for found in _DATALOG.finditer(text):
+        if text[position : found.start()].strip(" ,"):
+            break
+        yield found["relation"], found["subject"], found["object"]
+        position = found.end()
+    if rest := text[position:].strip(" ,"):
+        raise Unusable("not an atom", f"{rest!r}, expected relation(subject,object)")
 
 
 def format_line(rule: Rule, predicted: int, correct: int, pca_predicted: int) -> str:

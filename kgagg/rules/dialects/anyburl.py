@@ -1,4 +1,4 @@
-"""The text form of AnyBURL, which is PyClause's too.
+r"""The text form of AnyBURL, which is PyClause's too.
 
 A line is ``predicted TAB correct TAB confidence TAB HEAD <= ATOM, ATOM, ...``, or the rule alone.
 An atom is ``relation(term,term)``. The body of a zero rule is empty. The head is one of ``h(X,Y)``,
@@ -17,7 +17,7 @@ right are variables (and X on the right of ``h(X,X)``). In the body a capital le
 if the head or an atom before has it, or if it is the next new one: A, then B, then C. Any other
 capital letter is an entity if the graph knows it, and a variable otherwise. Longer terms are never
 variables, so the entity AB is what it is. kgagg itself writes an entity with one capital letter as
-its name with a backslash before it, ``h(X,\\A)``, which no reader takes for a variable.
+its name with a backslash before it, ``h(X,\A)``, which no reader takes for a variable.
 """
 
 from __future__ import annotations
