@@ -1,4 +1,4 @@
-"""New facts: against all answers one by one, by hand, calibrated, in every form of file."""
+"""New facts: against all answers one by one, by hand, in every form of file."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_files(world: Path, tmp_path: Path) -> None:
     assert tables[0]["probability"].is_monotonic_decreasing
     found = json.loads(record.read_text())
     assert found["facts"] == 12
-    assert found["reliability"].keys() == {"calibrated", "value"}
+    assert found["reliability"].keys() == {"calibrated", "score"}
     assert "<svg" in plot.read_text()
     assert main([*call, "--format", "parquet"]) == 2
     assert main([*call, "--format", "csv"]) == 2
