@@ -137,7 +137,7 @@ def _histogram(rules: RuleSet, bins: int = 10, width: int = 50) -> str:
 
 
 def _numbers(rules: RuleSet) -> dict[str, Any]:
-    """Return the counts as what JSON can hold."""
+    """Return the counts as JSON-compatible values."""
     import dataclasses
 
     report = dataclasses.asdict(rules.report)

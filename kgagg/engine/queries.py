@@ -78,13 +78,13 @@ class Queries:
         Parameters
         ----------
         patterns : int32[n, 3]
-            Head, relation, tail, of which the head or the tail may be `MISSING`. A whole triple
+            Head, relation, tail, of which the head or the tail may be `MISSING`. A full triple
             asks for its tail, then for its head, which are the targets.
         """
         whole = (patterns != MISSING).all(axis=1)
         row = np.repeat(np.arange(len(patterns), dtype=np.int32), 1 + whole)
         head, relation, tail = patterns[row].T
-        # the second query of a whole triple is the one that asks for its head
+        # the second query of a full triple is the one that asks for its head
         second = np.diff(row, prepend=-1) == 0
         direction = ((head == MISSING) | second).astype(np.uint8)
         target = whole[row]

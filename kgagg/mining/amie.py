@@ -50,7 +50,7 @@ class AMIELog(Log):
         """Take in one line; return why the run is to be stopped, if it is."""
         super().read(line)
         if self.problems:
-            # AMIE would wait for the dead thread for ever
+            # AMIE would wait for the dead thread forever
             return f"a mining thread died: {self.problems[0]}"
         if header := HEADER.search(line):
             self.header = header[0]

@@ -35,7 +35,7 @@ class AnyBURLLog(Log):
     """Follow which snapshots AnyBURL has stored, and how many of its threads have died.
 
     A dead thread is passed over by AnyBURL, which goes on with the others; when the last one
-    has died it waits for ever.
+    has died it waits forever.
     """
 
     def __init__(self, threads: int) -> None:

@@ -44,7 +44,7 @@ def time_strategies(
         See `kgagg.evaluation.run.evaluate`.
     fitted : mapping of path to float
         Strategies that were fitted before (see `Strategy.save`), and the seconds that took: what
-        takes long is not done again for every turn.
+        takes long is not repeated every time.
 
     Returns
     -------

@@ -65,7 +65,7 @@ def parse_line(
     line : str
         The line, without its end.
     entity, relation : callable, optional
-        Tell whether a graph knows a name; None without a graph.
+        Return whether a graph has a name; None without a graph.
 
     Returns
     -------
