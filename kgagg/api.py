@@ -16,7 +16,7 @@ import pandas as pd
 from kgagg.engine.engine import Engine
 from kgagg.engine.firings import Firings
 from kgagg.engine.queries import DIRECTIONS, Queries
-from kgagg.errors import InputError
+from kgagg.errors import InputError, at_least
 from kgagg.evaluation.run import Evaluation, ready_strategy
 from kgagg.evaluation.run import evaluate as evaluate_strategies
 from kgagg.explanation.explanation import Explanation, find_fact
@@ -72,6 +72,8 @@ class Model:
         top_h: Sequence[int] = TOP_H,
         threads: int | None = None,
     ) -> None:
+        at_least("top_x", top_x, 0)
+        at_least("threads", threads, 1)
         self.strategy, self.semantics = strategy, semantics
         self.top_x, self.top_h, self.threads = top_x, top_h, threads
 

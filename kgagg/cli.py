@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from kgagg import __version__, platform_problem
@@ -48,6 +49,14 @@ def parser() -> Parser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code: 0 done, 2 wrong input, 1 anything else."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: print(
+            f"kgagg: warning: {message}", file=sys.stderr
+        )
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     try:
         args = parser().parse_args(arguments)
         args.watch = Stopwatch()

@@ -31,6 +31,18 @@ class NotFittedError(InputError):
         super().__init__(f"{name} is not fitted: fit it on a graph and rules first")
 
 
+def at_least(name: str, value: float | None, minimum: float) -> None:
+    """Refuse a number that is too small; None stands for a default.
+
+    Raises
+    ------
+    InputError
+        If it is less than `minimum`.
+    """
+    if value is not None and not value >= minimum:
+        raise InputError(f"{name}={value}: expected at least {minimum}")
+
+
 def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
     """Suggest the known names nearest to `name`, as a clause to append to a message.
 

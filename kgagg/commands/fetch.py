@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from kgagg.commands import options
 from kgagg.commands.parser import Parser
+from kgagg.errors import Failed, InputError
 
 
 def add_parser(verbs: Any) -> Parser:
@@ -49,37 +51,48 @@ def add_parser(verbs: Any) -> Parser:
 
 def run(args: argparse.Namespace) -> None:
     """Fetch everything, and print where it is."""
-    from kgagg.errors import InputError
-
     network = {"mirror": args.mirror, "offline": args.offline, "quiet": args.quiet}
     if args.digest:
         if len(args.names) > 1:
             raise InputError("--digest is for one file, expected one NAME")
-        places = iter([(args.names[0], _fetch_file(args.names[0], args, network))])
+        fetched = _fetch_file(args.names[0], args, network)
+        places: Iterator[tuple[str, Path | Failed]] = iter([(args.names[0], fetched)])
     else:
         places = _fetch_named(args, network)
-    found = {}
+    found, failed = {}, []
     for name, path in places:
-        print(f"{name}\t{path}", flush=True)
-        found[name] = str(path)
+        if isinstance(path, Failed):
+            print(f"kgagg: error: {path}", file=sys.stderr)
+            failed.append(name)
+        else:
+            print(f"{name}\t{path}", flush=True)
+            found[name] = str(path)
     if args.json:
         options.write_json(args.json, found)
+    if failed:
+        raise Failed(f"not fetched: {', '.join(failed)}")
 
 
-def _fetch_named(args: argparse.Namespace, options: dict[str, Any]) -> Iterator[tuple[str, Path]]:
-    """Fetch datasets and jars; a wrong name is reported before anything is fetched."""
+def _fetch_named(
+    args: argparse.Namespace, options: dict[str, Any]
+) -> Iterator[tuple[str, Path | Failed]]:
+    """Fetch datasets and jars, one after the other, whether one fails or not.
+
+    A wrong name is reported before anything is fetched.
+    """
     from kgagg.data import datasets, registry
     from kgagg.mining.jars import JARS
 
     wanted = {name: None if name in JARS else registry.find(name) for name in args.names}
     for name, dataset in wanted.items():
-        if dataset is None:
-            path = _fetch_jar(name, args, options)
-        else:
+        try:
+            if dataset is None:
+                yield name, _fetch_jar(name, args, options)
+                continue
             path = datasets.fetch(dataset, **options)
-            if args.to:
-                path = datasets.copy(dataset, path, args.to)
-        yield name, path
+            yield name, datasets.copy(dataset, path, args.to) if args.to else path
+        except Failed as failure:
+            yield name, failure
 
 
 def _fetch_file(source: str, args: argparse.Namespace, options: dict[str, Any]) -> Path:
@@ -95,7 +108,6 @@ def _fetch_file(source: str, args: argparse.Namespace, options: dict[str, Any]) 
 
 def _fetch_jar(name: str, args: argparse.Namespace, options: dict[str, Any]) -> Path:
     from kgagg.data.download import obtain
-    from kgagg.errors import InputError
     from kgagg.mining.jars import JARS
 
     artifact = JARS[name].artifact

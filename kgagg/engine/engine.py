@@ -15,7 +15,7 @@ from kgagg.engine.firings import Firings, Names
 from kgagg.engine.index import build_index
 from kgagg.engine.queries import Queries
 from kgagg.engine.semantics import Semantics, semantics
-from kgagg.errors import Failed
+from kgagg.errors import Failed, at_least
 from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.graph import Graph
 from kgagg.rules.confidence import Confidence
@@ -136,6 +136,9 @@ class Engine:
         Failed
             If a query needs more than `memory`.
         """
+        at_least("top_x", top_x, 0)
+        at_least("best", best, 0)
+        at_least("threads", threads, 1)
         options = kernels.Options(
             self.semantics.strict_identity,
             self.semantics.branching,

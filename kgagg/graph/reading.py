@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,9 @@ def read_triples(
         _check_utf8(path, text, int(state[_reading.LINE]))
         buffer = np.frombuffer(bytearray(text), np.uint8)
         state[_reading.POSITION] = 0
+        if state[_reading.LINE] == 1 and (header := _header(text)):
+            warnings.warn(f"{path}:1: a header, not a triple: {header}", stacklevel=2)
+            state[_reading.POSITION], state[_reading.LINE] = text.index(b"\n") + 1, 2
         while True:
             status = _reading.read_triples(
                 buffer,
@@ -68,6 +72,22 @@ _PROBLEMS = {
     _reading.COLUMNS: "expected three columns separated by tabs: head, relation, tail",
     _reading.EMPTY_NAME: "an empty name, expected head, relation and tail",
 }
+
+
+# how people call the columns of triples
+_HEADERS = (
+    {"head", "subject", "subj", "source", "src", "from", "head_entity", "entity1"},
+    {"relation", "predicate", "rel", "property", "edge", "relation_type", "edge_type"},
+    {"tail", "object", "obj", "target", "dst", "to", "tail_entity", "entity2"},
+)
+
+
+def _header(text: bytes) -> str:
+    """Return the first line if it names the columns, else nothing."""
+    line = text.partition(b"\n")[0].decode(errors="replace").rstrip("\r")
+    cells = line.lower().removeprefix("#").split("\t")
+    columns = zip(cells, _HEADERS, strict=False)
+    return line if len(cells) == 3 and all(cell.strip() in known for cell, known in columns) else ""
 
 
 def _check_utf8(path: Path, text: bytes, line: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgagg.engine.engine import Engine
 from kgagg.engine.queries import MISSING, Queries
-from kgagg.errors import InputError
+from kgagg.errors import InputError, at_least
 from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.graph import Graph
 from kgagg.graph.known import all_facts
@@ -101,6 +101,7 @@ def answer(
     threads, memory, quiet
         See `Engine.apply`.
     """
+    at_least("top_k", top_k, 0)
     graph = engine.graph
     facts = all_facts(graph)
     nothing = Adjacency.build(graph.train[:0], len(graph.entities), len(graph.relations))

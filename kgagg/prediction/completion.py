@@ -11,6 +11,7 @@ import numpy as np
 from kgagg.engine.engine import Engine
 from kgagg.engine.firings import Firings
 from kgagg.engine.queries import Queries
+from kgagg.errors import at_least
 from kgagg.graph.graph import Graph
 from kgagg.graph.known import all_facts
 from kgagg.prediction.calibration import Calibration
@@ -120,6 +121,7 @@ def predict(
     top_x, threads, memory, quiet
         See `Engine.apply`.
     """
+    at_least("top", top, 0)
     graph = engine.graph
     facts = all_facts(graph)
     entities = np.unique(graph.train[:, ::2]).astype(np.int32)

@@ -16,7 +16,7 @@ from kgagg.graph.graph import Graph
 from kgagg.prediction.answers import COLUMNS, Answers, batches
 from kgagg.prediction.completion import COLUMNS as FACT_COLUMNS
 from kgagg.prediction.completion import Predictions
-from kgagg.util.files import replacing, writing
+from kgagg.util.files import COMPRESSIONS, replacing, writing
 
 FORMS = ("tsv", "jsonl", "parquet")
 
@@ -59,8 +59,27 @@ def write_answers(
 
 
 def form_of(path: str | os.PathLike[str], otherwise: str) -> str:
-    """Return the form of a file by its ending, be it compressed or not."""
-    return next((form for form in FORMS if f".{form}" in Path(path).suffixes), otherwise)
+    """Return the format of a file by its ending, be it compressed or not.
+
+    Parameters
+    ----------
+    path : path
+    otherwise : str
+        The format of files that end in .txt, or in nothing.
+
+    Raises
+    ------
+    InputError
+        If the ending is that of another format.
+    """
+    path = Path(path)
+    ending = Path(path.stem if path.suffix in COMPRESSIONS else path.name).suffix.removeprefix(".")
+    if ending in ("", "txt"):
+        return otherwise
+    if ending not in FORMS:
+        expected = ", ".join(f".{form}" for form in (*FORMS, "txt"))
+        raise InputError(f"{path}: no format ends in .{ending}, expected {expected} (or --format)")
+    return ending
 
 
 def expect_form(form: str) -> None:

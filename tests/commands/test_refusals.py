@@ -1,0 +1,51 @@
+"""What is refused in one line instead of being done in some other way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kgagg
+from kgagg.cli import main
+from kgagg.errors import InputError
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.xlsx", "a.nt.gz"])
+@pytest.mark.parametrize("verb", ["rank", "predict"])
+def test_endings_of_other_formats(
+    world: Path, capsys: pytest.CaptureFixture[str], verb: str, name: str
+) -> None:
+    out = world / name
+    assert main([verb, str(world), str(world / "rules.txt"), "--out", str(out), "-q"]) == 2
+    assert "expected .tsv, .jsonl, .parquet, .txt" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_numbers_that_are_too_small(world: Path) -> None:
+    graph = kgagg.Graph.read(world)
+    with pytest.raises(InputError, match="top_x=-5: expected at least 0"):
+        kgagg.Model(top_x=-5)
+    with pytest.raises(InputError, match="threads=0: expected at least 1"):
+        kgagg.Model(threads=0)
+    model = kgagg.Model("max").fit(graph, world / "rules.txt")
+    with pytest.raises(InputError, match="top_k=-1: expected at least 0"):
+        model.rank([("e1", "r0", None)], top_k=-1)
+    with pytest.raises(InputError, match="top=-1: expected at least 0"):
+        model.predict(top=-1)
+    with pytest.raises(InputError, match="best=-1: expected at least 0"):
+        kgagg.apply(graph, world / "rules.txt", best=-1)
+
+
+def test_what_cannot_be_fetched_does_not_stop_the_rest(
+    cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("KGAGG_OFFLINE", "1")
+    assert main(["fetch", "umls", "nations", "--to", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("kgagg: error: umls: no source has it")
+    assert said[1].startswith("kgagg: error: nations: no source has it")
+    assert said[2:] == ["kgagg: error: not fetched: umls, nations"]
