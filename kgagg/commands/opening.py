@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from kgagg.errors import InputError
+
 if TYPE_CHECKING:
     from kgagg.engine.engine import Engine
 
@@ -26,6 +28,10 @@ def open_engine(args: argparse.Namespace) -> Engine:
         threads=args.threads,
         watch=args.watch,
     )
+    if leaks := engine.graph.leaks():
+        if args.no_leak:
+            raise InputError(f"{args.data}: {leaks}")
+        print(f"kgagg: warning: {args.data}: {leaks} (--no-leak refuses)", file=sys.stderr)
     report = engine.rules.report
     if args.verbose:
         print(summary(engine.rules), end="", file=sys.stderr)

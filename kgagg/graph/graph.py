@@ -118,6 +118,14 @@ class Graph:
             "valid & test": int(valid.contains(unique["test"]).sum()),
         }
 
+    def leaks(self) -> str:
+        """Say how many triples of valid and test are in an earlier split; empty if none is."""
+        pairs = (("valid", "train"), ("test", "train"), ("test", "valid"))
+        found = ((self.overlaps[f"{early} & {late}"], late, early) for late, early in pairs)
+        return ", ".join(
+            f"{count:,} triples of {late} are in {early}" for count, late, early in found if count
+        )
+
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the binary form into `folder`, as a file named by the digest; return its path."""
         path = Path(folder) / f"{self.digest}.graph"

@@ -49,3 +49,16 @@ def test_what_cannot_be_fetched_does_not_stop_the_rest(
     assert said[0].startswith("kgagg: error: umls: no source has it")
     assert said[1].startswith("kgagg: error: nations: no source has it")
     assert said[2:] == ["kgagg: error: not fetched: umls, nations"]
+
+
+def test_leaks_are_reported_or_refused(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (world / "train.txt").write_text("e0\tr0\te1\ne1\tr1\te2\ne2\tr2\te0\n")
+    (world / "valid.txt").write_text("e0\tr0\te1\ne0\tr1\te2\n")
+    (world / "test.txt").write_text("e1\tr1\te2\ne0\tr1\te2\ne2\tr2\te1\n")
+    call = ["evaluate", str(world), str(world / "rules.txt"), "--strategies", "max", "-q"]
+    assert main(call) == 0
+    leaks = "1 triples of valid are in train, 1 triples of test are in train, "
+    leaks += "1 triples of test are in valid"
+    assert leaks in capsys.readouterr().err
+    assert main([*call, "--no-leak"]) == 2
+    assert capsys.readouterr().err == f"kgagg: error: {world}: {leaks}\n"
