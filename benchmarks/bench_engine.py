@@ -17,12 +17,13 @@ import peers
 
 KGAGG = """
 import dataclasses
-from kgagg.aggregation.ranking import rank_split
-from kgagg.aggregation.registry import strategy
-from kgagg.engine.apply import Engine
-from kgagg.evaluation import evaluate
-from kgagg.graph import Graph
-from kgagg.rules import Confidence, RuleSet
+from kgagg.strategies.scoring import rank_split
+from kgagg.strategies.registry import strategy
+from kgagg.engine.engine import Engine
+from kgagg.evaluation.metrics import evaluate
+from kgagg.graph.graph import Graph
+from kgagg.rules.confidence import Confidence
+from kgagg.rules.ruleset import RuleSet
 folder, path, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
 start = time.perf_counter()
 graph = Graph.from_folder(folder)

@@ -15,7 +15,7 @@ import numpy as np
 import peers
 
 KGAGG = """
-from kgagg.graph import Graph
+from kgagg.graph.graph import Graph
 folder = sys.argv[1]
 if len(sys.argv) > 2:
     Graph.from_folder(sys.argv[2])  # loads the compiled kernels

@@ -25,7 +25,7 @@ from kgagg.mining.record import variant
 from kgagg.mining.setup import prepare
 from kgagg.rules.confidence import Confidence
 from kgagg.rules.ruleset import RuleSet
-from kgagg.strategies.base import strategy
+from kgagg.strategies.registry import strategy
 from kgagg.strategies.scoring import rank_split
 
 STRATEGIES = ("max+", "noisy-or-top-5")
@@ -79,7 +79,7 @@ def draw(points: list[Point], title: str, path: Path) -> None:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from kgagg.report.plots import SHAPES, STYLE, save
+    from kgagg.report.style import SHAPES, STYLE, save
 
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8, 3.5), layout="constrained")

@@ -16,8 +16,9 @@ import peers
 
 KGAGG = """
 import tempfile
-from kgagg.graph import Graph
-from kgagg.rules import Confidence, RuleSet
+from kgagg.graph.graph import Graph
+from kgagg.rules.confidence import Confidence
+from kgagg.rules.ruleset import RuleSet
 folder, path, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
 graph = Graph.from_folder(folder)
 names = graph.entities, graph.relations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import itertools
 import re
 import subprocess
@@ -146,3 +147,18 @@ def test_other_platforms_are_refused_in_one_line() -> None:
     assert done.stderr.splitlines() == [
         "kgagg: error: kgagg runs on Linux and macOS, not on win32; on Windows, use WSL"
     ]
+
+
+@pytest.mark.parametrize(
+    "name", sorted(p.stem for p in (PACKAGE.parent / "benchmarks").glob("*.py"))
+)
+def test_benchmarks_find_what_they_import(name: str) -> None:
+    source = (PACKAGE.parent / "benchmarks" / f"{name}.py").read_bytes()
+    for module, names in (
+        (node.module, [alias.name for alias in node.names])
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kgagg")
+    ):
+        found = importlib.import_module(str(module))
+        for each in names:
+            assert hasattr(found, each) or source_file(f"{module}.{each}"), f"{module}.{each}"

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     graph = engine.graph
     relations = chosen_relations(graph, args.relations and args.relations.split(","))
     applying = options.running(args)
-    with args.watch.stage("tune"):
+    with args.watch.stage("fit"):
         strategy = ready_strategy(engine, args.strategy, top_h=args.top_h, **applying)
     calibration = None
     if args.plot and not len(graph.valid):

@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         triples = graph.split(args.split)
         queries = Queries.from_triples(triples)
     applying = options.running(args)
-    with args.watch.stage("tune"):
+    with args.watch.stage("fit"):
         strategy = ready_strategy(engine, args.strategy, top_h=args.top_h, **applying)
     applying["top_k"] = args.top_k
     if form == "anyburl" and (triples == MISSING).any():

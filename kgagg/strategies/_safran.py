@@ -1,4 +1,4 @@
-"""Kernels of `kgagg.aggregation.safran`."""
+"""Kernels of `kgagg.strategies.safran`."""
 
 from __future__ import annotations
 

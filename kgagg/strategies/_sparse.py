@@ -1,4 +1,4 @@
-"""Kernels of `kgagg.aggregation.sparse`."""
+"""Kernels of `kgagg.strategies.sparse`."""
 
 from __future__ import annotations
 
