@@ -1,7 +1,8 @@
-"""Kernels are compiled by one process, and do what Python does."""
+"""Kernels are compiled by one process, in either way, and do what Python does."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from numba.core.types.functions import BaseFunction
 
 from kgagg.jit import inner_kernels, kernels
 
+WAYS = ("plain", "fast")
 KERNEL = """
 import sys
 from kgagg.jit import kernels
@@ -24,11 +26,12 @@ def twice(x):
 
 sys.stdin.readline()
 assert twice(int(sys.argv[1])) == 2 * int(sys.argv[1])
-print(sum(twice.stats.cache_misses.values()))
+print(sum(twice.dispatcher.stats.cache_misses.values()))
 """
 
 
-def test_processes_side_by_side_compile_a_kernel_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_processes_side_by_side_compile_a_kernel_once(tmp_path: Path, way: str) -> None:
     script = tmp_path / "kernel.py"
     script.write_text(KERNEL)
     processes = [
@@ -36,7 +39,7 @@ def test_processes_side_by_side_compile_a_kernel_once(tmp_path: Path) -> None:
             [sys.executable, str(script), str(i)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "KGAGG_JIT": way},
             text=True,
         )
         for i in range(3)
@@ -49,9 +52,11 @@ def test_processes_side_by_side_compile_a_kernel_once(tmp_path: Path) -> None:
     assert sorted(compiled) == [0, 0, 1]
 
 
-def test_an_index_that_leaves_its_array_is_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_an_index_that_leaves_its_array_is_found(tmp_path: Path, way: str) -> None:
     script = tmp_path / "kernel.py"
     script.write_text("""
+import sys
 import numpy as np
 from kgagg.jit import inner_kernels, kernels
 
@@ -63,11 +68,54 @@ def item(array, i):
 def last(array, i):
     return item(array, i)
 
-last(np.arange(3), -1)
+last(np.arange(3), int(sys.argv[1]))
 """)
-    checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, script], env=checked, capture_output=True, text=True)
-    assert "IndexError" in done.stderr
+    checked = {
+        **os.environ,
+        "NUMBA_BOUNDSCHECK": "1",
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "KGAGG_JIT": way,
+    }
+    for index in ("3", "-4"):
+        call = [sys.executable, str(script), index]
+        done = subprocess.run(call, env=checked, capture_output=True, text=True)
+        assert "IndexError" in done.stderr
+
+
+def test_an_untested_numba_gets_the_plain_way_and_says_so(tmp_path: Path) -> None:
+    script = """
+import sys
+import numba
+numba.__version__ = "0.99.0"
+from kgagg import jit
+assert not jit.is_fast()
+for result in (3, 4):
+    assert jit.kernels(sys.argv[1])(lambda x: x + 1)(result - 1) == result
+assert "kgagg.jit.fast" not in sys.modules
+"""
+    (tmp_path / "kernel.py").touch()
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "kernel.py")],
+        env={**os.environ, "NUMBA_CACHE_DIR": "/dev/null"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert len(done.stderr.splitlines()) == 1
+    assert "numba 0.99.0" in done.stderr
+
+
+def test_without_a_compiler_kernels_are_plain_functions() -> None:
+    script = """
+from kgagg.jit import inner_kernels, kernels
+def same(x):
+    return x
+assert kernels(__file__)(same) is same
+assert inner_kernels()(same) is same
+"""
+    call = [sys.executable, "-c", "__file__ = 'kgagg/jit/__init__.py'" + script]
+    root = Path(__file__).parents[1]
+    subprocess.run(call, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, cwd=root, check=True)
 
 
 def _move(source: Any, target: Any, flags: Any, i: int, j: int) -> None:
@@ -87,7 +135,7 @@ def test_kernels_read_and_write_the_items_that_python_does(
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     inner = inner_kernels()(_move)
-    outer = kernels(__file__)(lambda *arguments: inner(*arguments))
+    outer = kernels(__file__)(lambda a, b, c, i, j: inner(a, b, c, i, j))
     results = []
     for function in (_move, outer):
         values: np.ndarray = np.arange(1, 33).astype(kind).reshape(4, 8)

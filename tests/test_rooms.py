@@ -97,7 +97,8 @@ def test_rooms_have_a_door_without_furniture() -> None:
     """The module of a package says what is in it; what it imported would be in every closure."""
     for folder in itertools.chain(PACKAGE.glob("*/"), PACKAGE.glob("*/*/")):
         door = folder / "__init__.py"
-        if door.exists() and folder.parent.name != "commands":
+        # jit is one room with one thing in it, which every kernel needs
+        if door.exists() and folder.parent.name != "commands" and folder.name != "jit":
             assert not imported(door), door
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
 
-from kgagg.engine import kernels
 from kgagg.engine.firings import Firings, Names
 from kgagg.engine.index import build_index
+from kgagg.engine.kernels import layout
+from kgagg.engine.kernels.query import apply_queries
 from kgagg.engine.queries import Queries
 from kgagg.engine.semantics import Semantics, semantics
 from kgagg.errors import Failed, at_least
@@ -43,7 +45,12 @@ class Engine:
         self.graph, self.rules = graph, rules
         self.semantics = semantics(meaning) if isinstance(meaning, str) else meaning
         index = build_index(graph, rules, self.semantics)
-        self.index = kernels.Index(**in_large_pages(index._asdict()))
+        arrays = in_large_pages(_joined(*index))
+        self.index = layout.Index(
+            layout.RuleTable(**_part(layout.RuleTable, arrays)),
+            layout.SimpleRules(**_part(layout.SimpleRules, arrays)),
+            layout.Trie(**_part(layout.Trie, arrays)),
+        )
         self.facts = _facts(graph.adjacency)
 
     @classmethod
@@ -114,8 +121,8 @@ class Engine:
         known : Adjacency
             Known facts, which are filtered: not candidates, unless they are targets.
         top_x : int
-            The pool is closed by the rule that reaches this many candidates other than targets are
-            reached; 0 keeps all candidates.
+            The pool is closed by the rule that reaches this many candidates other than targets; 0
+            keeps all candidates.
         best : int
             How many rules to keep for each candidate; 0 keeps all.
         complete : bool
@@ -139,14 +146,9 @@ class Engine:
         at_least("top_x", top_x, 0)
         at_least("best", best, 0)
         at_least("threads", threads, 1)
-        options = kernels.Options(
-            self.semantics.strict_identity,
-            self.semantics.branching,
-            self.semantics.discrimination,
-            top_x,
-            best,
-            complete,
-        )
+        meaning = self.semantics
+        bounds = (meaning.strict_identity, meaning.branching, meaning.discrimination)
+        options = layout.Options(*bounds, top_x, best, complete)
         memory = memory or int(0.6 * free_memory())
         stop = np.zeros(1, np.bool_)
         first = _Worker(self, stop)
@@ -158,8 +160,6 @@ class Engine:
         known_facts = _facts(known)
         # compiles the kernel, if that is to be done, in the thread that hears Ctrl-C
         first.run(queries.part(0, 0), known_facts, options)
-        starts = iter(range(0, len(queries), chunk))
-        waiting: dict[int, Future[Firings]] = {}
 
         def run(start: int) -> Firings:
             worker = spare.pop()
@@ -169,27 +169,45 @@ class Engine:
             finally:
                 spare.append(worker)
 
-        executor = ThreadPoolExecutor(threads)
-        try:
-            with Progress("apply", len(queries), "queries", quiet=quiet) as progress:
-                position, largest = 0, 1
-                while position < len(queries):
-                    # A few chunks ahead, so that a slow one does not hold up the others; but with
-                    # one thread none, so that it rests while the caller works.
-                    most = 4 * threads if threads > 1 else 1
-                    ahead = min(most, max(threads, memory // 2 // largest))
-                    while len(waiting) < ahead and (start := next(starts, None)) is not None:
-                        waiting[start] = executor.submit(run, start)
-                    while not waiting[position].done():
-                        wait([waiting[position]], timeout=0.2)
-                    firings = waiting.pop(position).result()
-                    largest = max(largest, firings.nbytes)
-                    position += len(firings.queries)
-                    progress.add(len(firings.queries))
-                    yield firings
-        finally:
-            stop[0] = True
-            executor.shutdown(wait=True, cancel_futures=True)
+        starts = range(0, len(queries), chunk)
+        with Progress("apply", len(queries), "queries", quiet=quiet) as progress:
+            for firings in _in_order(run, starts, threads, memory, stop):
+                progress.add(len(firings.queries))
+                yield firings
+
+
+def _in_order(
+    run: Callable[[int], Firings],
+    starts: Sequence[int],
+    threads: int,
+    memory: int,
+    stop: np.ndarray,
+) -> Iterator[Firings]:
+    """Yield what `run` finds for each start, in their order, from several threads.
+
+    However it ends, `stop` is set, so that kernels under way end soon.
+    """
+    executor = ThreadPoolExecutor(threads)
+    waiting: deque[Future[Firings]] = deque()
+    rest, largest = iter(starts), 1
+    try:
+        while True:
+            # A few chunks ahead, so that a slow one does not hold up the others; but with one
+            # thread none, so that it rests while the caller works.
+            most = 4 * threads if threads > 1 else 1
+            ahead = min(most, max(threads, memory // 2 // largest))
+            while len(waiting) < ahead and (start := next(rest, None)) is not None:
+                waiting.append(executor.submit(run, start))
+            if not waiting:
+                return
+            while not waiting[0].done():
+                wait([waiting[0]], timeout=0.2)
+            firings = waiting.popleft().result()
+            largest = max(largest, firings.nbytes)
+            yield firings
+    finally:
+        stop[0] = True
+        executor.shutdown(wait=True, cancel_futures=True)
 
 
 class _Worker:
@@ -201,23 +219,23 @@ class _Worker:
             stop,
             entities=len(engine.graph.entities),
             slots=2 * len(engine.graph.relations),
-            nodes=len(engine.index.node),
+            nodes=len(engine.index.trie.node),
         )
         self.out = _output(_START, 4 * _START)
 
     @property
     def nbytes(self) -> int:
         """How many bytes the working space takes."""
-        return sum(array.nbytes for array in (*self.scratch, *self.out))
+        return sum(array.nbytes for array in (*_arrays(self.scratch).values(), *self.out))
 
-    def run(self, queries: Queries, known: kernels.Facts, options: kernels.Options) -> Firings:
+    def run(self, queries: Queries, known: layout.Facts, options: layout.Options) -> Firings:
         """Apply the rules to `queries` in this thread."""
         engine, state = self.engine, self.scratch.state
         slots = (2 * queries.relation + queries.direction).astype(np.int32)
         size = np.zeros(len(queries), np.int32)
-        state[kernels.DONE_QUERIES] = state[kernels.ROWS] = state[kernels.RULES] = 0
+        state[layout.DONE_QUERIES] = state[layout.ROWS] = state[layout.RULES] = 0
         while True:
-            status = kernels.apply_queries(
+            status = apply_queries(
                 engine.facts,
                 known,
                 engine.index,
@@ -230,22 +248,22 @@ class _Worker:
                 size,
                 self.out,
             )
-            if status == kernels.DONE:
+            if status == layout.DONE:
                 break
-            if status == kernels.STOPPED:
+            if status == layout.STOPPED:
                 raise CancelledError
             if 2 * self.nbytes > self.budget:
                 raise Failed(
                     f"a query needs more than the {self.budget / 1e9:.1f} GB of memory of a thread;"
                     " give more with --memory, or use fewer threads"
                 )
-            if status == kernels.GROW_OUTPUT:
-                self.out = kernels.Output(*(_doubled(array) for array in self.out))
+            if status == layout.GROW_OUTPUT:
+                self.out = layout.Output(*(_doubled(array) for array in self.out))
             else:
-                self.scratch = self.scratch._replace(
-                    **{name: _doubled(getattr(self.scratch, name)) for name in _GROWING}
-                )
-        rows, rules = state[kernels.ROWS], state[kernels.RULES]
+                arrays = _arrays(self.scratch)
+                grown = {name: _doubled(arrays[name]) for name in _GROWING}
+                self.scratch = _records(self.scratch.stop, {**arrays, **grown})
+        rows, rules = state[layout.ROWS], state[layout.RULES]
         out = self.out
         return Firings(
             queries,
@@ -257,7 +275,7 @@ class _Worker:
             np.concatenate([[0], np.cumsum(out.kept[:rows])]).astype(np.int64),
             out.rules[:rules].copy(),
             engine.rules.confidence,
-            engine.index.weight,
+            engine.index.rules.weight,
         )
 
 
@@ -265,9 +283,9 @@ _START = 1 << 16
 _GROWING = ("arena", "hits", "fires", "pieces", "piece_start", "sorted", "links", "lists")
 
 
-def _scratch(stop: np.ndarray, *, entities: int, slots: int, nodes: int) -> kernels.Scratch:
+def _scratch(stop: np.ndarray, *, entities: int, slots: int, nodes: int) -> layout.Scratch:
     shapes: dict[str, tuple[Any, Any]] = {
-        "state": (8, np.int64),
+        "state": (layout.CELLS, np.int64),
         "mark": ((entities, 4), np.int32),
         "seen": (entities, np.int32),
         "row": ((entities, 2), np.int32),
@@ -277,7 +295,7 @@ def _scratch(stop: np.ndarray, *, entities: int, slots: int, nodes: int) -> kern
         "hits": (_START, np.int64),
         "heap": (slots, np.int64),
         "streams": ((slots, 3), np.int32),
-        "pool": (entities, np.int32),
+        "member": (entities, np.int32),
         "fires": (_START, np.int32),
         "pieces": (_START, np.int64),
         "piece_start": (_START, np.int64),
@@ -287,18 +305,44 @@ def _scratch(stop: np.ndarray, *, entities: int, slots: int, nodes: int) -> kern
         "lists": (_START, np.int32),
         "order": ((2, entities), np.int32),
         "path": ((6, 64), np.int64),
-        "totals": (4, np.int64),
         "digits": (256, np.int64),
         "sorted": (_START, np.int64),
         "climb": (64, np.int32),
         "stack": (nodes, np.int32),
     }
     arrays = {name: np.zeros(*shape) for name, shape in shapes.items()}
-    return kernels.Scratch(stop=stop, **in_large_pages(arrays))
+    return _records(stop, in_large_pages(arrays))
 
 
-def _output(rows: int, rules: int) -> kernels.Output:
-    return kernels.Output(
+def _records(stop: np.ndarray, arrays: Mapping[str, np.ndarray]) -> layout.Scratch:
+    """Put the arrays of the working space of a thread into their records."""
+    return layout.Scratch(
+        stop,
+        arrays["state"],
+        layout.Walk(**_part(layout.Walk, arrays)),
+        layout.Queue(**_part(layout.Queue, arrays)),
+        layout.Pool(**_part(layout.Pool, arrays)),
+        layout.Chains(**_part(layout.Chains, arrays)),
+        layout.Lists(**_part(layout.Lists, arrays)),
+    )
+
+
+def _arrays(scratch: layout.Scratch) -> dict[str, np.ndarray]:
+    """Return the arrays of the working space of a thread by name, but for that which is shared."""
+    _, state, *records = scratch
+    return {"state": state, **_joined(*records)}
+
+
+def _joined(*records: Any) -> dict[str, np.ndarray]:
+    return {name: array for record in records for name, array in record._asdict().items()}
+
+
+def _part(record: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: arrays[name] for name in record._fields}
+
+
+def _output(rows: int, rules: int) -> layout.Output:
+    return layout.Output(
         np.empty(rows, np.int32),
         np.empty(rows, np.int32),
         np.empty(rows, np.float64),
@@ -312,6 +356,6 @@ def _doubled(array: np.ndarray) -> np.ndarray:
     return np.concatenate([array, np.zeros_like(array)])
 
 
-def _facts(adjacency: Adjacency) -> kernels.Facts:
-    arrays = {name: getattr(adjacency, name) for name in kernels.Facts._fields}
-    return kernels.Facts(**in_large_pages(arrays))
+def _facts(adjacency: Adjacency) -> layout.Facts:
+    arrays = {name: getattr(adjacency, name) for name in layout.Facts._fields}
+    return layout.Facts(**in_large_pages(arrays))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgagg.engine import kernels
-from kgagg.engine.kernels import MORE, OPEN, SEARCH, SELF
+from kgagg.engine.kernels import layout, sorting, trie
+from kgagg.engine.kernels.layout import MORE, OPEN, SEARCH, SELF
 from kgagg.engine.semantics import Semantics
 from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.graph import Graph
@@ -15,7 +15,7 @@ from kgagg.rules.ruleset import RuleSet
 from kgagg.rules.shapes import CONSTANT, CYCLIC, DANGLING, GENERAL, ME_ID, SIDE, XX, ZERO
 
 
-def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> kernels.Index:
+def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> layout.Index:
     """Index `rules` over the vocabularies of `graph`.
 
     Returns
@@ -36,26 +36,25 @@ def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> kernels.I
         backward = _sorted(backward, digits, buckets)
 
     table = np.empty((len(rules), 7), np.int32)
-    table[:, kernels.KIND] = rules.kind
-    table[:, kernels.SIDE] = side
-    table[:, kernels.HEAD] = rules.head_constant
-    table[:, kernels.END] = rules.body_constant
-    table[:, kernels.BODY] = rules.body_ptr[rules.body]
-    table[:, kernels.LENGTH] = length
-    table[:, kernels.LEVEL] = np.arange(len(rules))
+    table[:, layout.KIND] = rules.kind
+    table[:, layout.SIDE] = side
+    table[:, layout.HEAD] = rules.head_constant
+    table[:, layout.END] = rules.body_constant
+    table[:, layout.BODY] = rules.body_ptr[rules.body]
+    table[:, layout.LENGTH] = length
+    table[:, layout.LEVEL] = np.arange(len(rules))
     if semantics.levels_by_value:
-        table[:, kernels.LEVEL] = np.cumsum(np.diff(rules.confidence, prepend=np.inf) != 0)
-    return kernels.Index._make(
-        (
-            table,
-            weight_of(rules.confidence),
-            rules.body_keys,
+        table[:, layout.LEVEL] = np.cumsum(np.diff(rules.confidence, prepend=np.inf) != 0)
+    open_ptr, open_entity, steps = _steps(graph.adjacency, semantics)
+    weight = weight_of(rules.confidence)
+    return layout.Index(
+        layout.RuleTable(table, weight, rules.body_keys, open_ptr, open_entity),
+        layout.SimpleRules(  # type: ignore[call-arg]
             *_forward(rules, semantics, length, side, fires, slots, entities),
             *_groups(slot[backward], rules.head_constant[backward], slots),
             (backward << 32) | MORE,
-            *_steps(graph.adjacency, semantics),
-            *_trie(rules, slots),
-        )
+        ),
+        layout.Trie(*_trie(rules, slots), steps),  # type: ignore[call-arg]
     )
 
 
@@ -132,9 +131,9 @@ def _trie(rules: RuleSet, slots: int) -> tuple[np.ndarray, ...]:
     """Put the cyclic bodies into a trie: its nodes, the rules that end at each, and the streams."""
     cyclic = np.flatnonzero(rules.kind == CYCLIC).astype(np.int32)
     steps = int(np.diff(rules.body_ptr)[rules.body[cyclic]].sum())
-    trie = np.empty((3, slots + 2 * steps), np.int32)
+    table = np.empty((3, slots + 2 * steps), np.int32)
     end, first = np.empty((2, 2, len(cyclic)), np.int32)
-    nodes = kernels.build_trie(
+    nodes = trie.build_trie(
         cyclic,
         rules.relation,
         rules.body,
@@ -142,11 +141,11 @@ def _trie(rules: RuleSet, slots: int) -> tuple[np.ndarray, ...]:
         rules.body_keys,
         slots,
         free_table(2 * steps),
-        trie,
+        table,
         end,
         first,
     )
-    parent, key, depth = trie[:, :nodes].copy()
+    parent, key, depth = table[:, :nodes].copy()
     need, last, family = _bounds(parent, depth, cyclic, end)
     # number the nodes depth by depth, the children of a node together and by key
     number = np.arange(len(parent), dtype=np.int32)
@@ -168,11 +167,11 @@ def _trie(rules: RuleSet, slots: int) -> tuple[np.ndarray, ...]:
     above = np.where(parent >= 0, number[parent], -1)[rows]
     for column, values in enumerate((above, key[rows], depth[rows], need[rows])):
         node[:-1, column] = values
-    node[:-1, kernels.FAMILY] = family[rows]
-    node[:-1, kernels.LAST] = last[rows]
-    node[:, kernels.CHILD] = slots + _pointers(above[slots:], len(rows))
-    node[:, kernels.ENDING] = _pointers(ends, len(rows))
-    node[:, kernels.STREAM] = _pointers(firsts, len(rows))
+    node[:-1, layout.FAMILY] = family[rows]
+    node[:-1, layout.LAST] = last[rows]
+    node[:, layout.CHILD] = slots + _pointers(above[slots:], len(rows))
+    node[:, layout.ENDING] = _pointers(ends, len(rows))
+    node[:, layout.STREAM] = _pointers(firsts, len(rows))
     return node, both[ending], np.stack([both[stream], ends[stream]], axis=1)
 
 
@@ -198,7 +197,7 @@ def _bounds(
 def _sorted(order: np.ndarray, digits: np.ndarray, buckets: int) -> np.ndarray:
     """Reorder `order`, int64[n], by `digits`, int32 from -2 to `buckets` - 1, stably."""
     starts, result = np.zeros(buckets + 3, np.int64), np.empty_like(order)
-    kernels.sort_rows(order, digits, starts, result)
+    sorting.sort_rows(order, digits, starts, result)
     return result
 
 

@@ -45,6 +45,7 @@ def read_triples(
     int
         DONE, FULL (make room and call again), or what is wrong with line ``state[LINE]``.
     """
+    # long: one state machine over the bytes of a block
     while state[POSITION] < len(buffer):
         start = state[POSITION]
         cuts[0] = start

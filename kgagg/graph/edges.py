@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kgagg.jit import inner_kernels, kernels
 
 jit = kernels(__file__, allocates=False)
@@ -111,15 +113,18 @@ def index_steps(
 @inner_jit
 def find_segment(entity_ptr, segment_key, entity, key):
     """Return the number of the segment of `entity` with the step `key`, or -1."""
-    low, count = entity_ptr[entity], entity_ptr[entity + 1] - entity_ptr[entity]
+    # unsigned, because numba asks of each signed index whether it counts from the end
+    one = np.uintp(1)
+    low = np.uintp(entity_ptr[np.uintp(entity)])
+    count = np.uintp(entity_ptr[np.uintp(entity) + one]) - low
     if count == 0:
-        return -1
+        return np.int64(-1)
     # the last that is not greater; without a branch to be guessed wrongly half of the time
-    while count > 1:
-        half = count >> 1
-        low += half * (segment_key[low + half] <= key)
+    while count > one:
+        half = count >> one
+        low += half * np.uintp(segment_key[low + half] <= key)
         count -= half
-    return low if segment_key[low] == key else -1
+    return np.int64(low) if segment_key[low] == key else np.int64(-1)
 
 
 @inner_jit

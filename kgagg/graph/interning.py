@@ -82,13 +82,13 @@ def _slot(blob, offsets, table, buffer, start, stop):
         slot = (slot + 1) & mask
 
 
-@jit
+@inner_jit
 def find(blob, offsets, table, buffer, start, stop):
     """Return the identifier of the name ``buffer[start:stop]``, or -1."""
     return table[_slot(blob, offsets, table, buffer, start, stop)]
 
 
-@jit
+@inner_jit
 def intern(blob, offsets, table, count, buffer, start, stop):
     """Return the identifier of the name ``buffer[start:stop]``, which is `count` if it is new.
 
@@ -102,6 +102,18 @@ def intern(blob, offsets, table, count, buffer, start, stop):
             blob[first + i] = buffer[start + i]
         offsets[count + 1] = first + stop - start
     return table[slot]
+
+
+@jit
+def find_name(blob, offsets, table, name):
+    """Return the identifier of `name`, uint8[*], or -1."""
+    return find(blob, offsets, table, name, 0, len(name))
+
+
+@jit
+def intern_name(blob, offsets, table, count, name):
+    """Return the identifier of `name`, uint8[*], which is `count` if it is new (see `intern`)."""
+    return intern(blob, offsets, table, count, name, 0, len(name))
 
 
 @jit

@@ -47,9 +47,7 @@ class Interner:
         """Return the identifier of `name`, a new one if it was not there."""
         data = np.frombuffer(name.encode(), np.uint8)
         self.reserve(1, len(data))
-        found = int(
-            interning.intern(self.blob, self.offsets, self.table, self.count, data, 0, len(data))
-        )
+        found = int(interning.intern_name(self.blob, self.offsets, self.table, self.count, data))
         self.count = max(self.count, found + 1)
         return found
 
@@ -122,7 +120,7 @@ class Vocabulary:
     def id(self, name: str) -> int:
         """Return the identifier of `name`, or -1."""
         data = np.frombuffer(name.encode(), np.uint8)
-        return int(interning.find(self.blob, self.offsets, self.table, data, 0, len(data)))
+        return int(interning.find_name(self.blob, self.offsets, self.table, data))
 
     def require(self, name: str, kind: str) -> int:
         """Return the identifier of `name`.

@@ -78,6 +78,7 @@ def count_unary(
     predicted, correct : int64[n]
         Filled.
     """
+    # long: one pass over the rules, with the arrays of the graph and of the rules
     for rule in range(len(kind)):
         c, d, key = head[rule], end[rule], step[rule]
         # the step from the variable to the constant of the head

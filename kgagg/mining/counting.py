@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kgagg.engine.engine import Engine
-from kgagg.engine.kernels import Facts
+from kgagg.engine.kernels.layout import Facts
 from kgagg.engine.queries import Queries
 from kgagg.engine.semantics import Semantics, semantics
 from kgagg.graph.adjacency import Adjacency

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgagg.errors import InputError
+from kgagg.errors import at_least
 from kgagg.graph.graph import Graph
 from kgagg.mining.jars import DEFAULT, Jar, locate
 from kgagg.mining.java import Java, find_java, heap, options
@@ -92,9 +92,8 @@ def prepare(
         Show no progress of a download.
     """
     size = heap(memory)
-    threads = threads if threads is not None else processors()
-    if threads < 1:
-        raise InputError(f"--threads {threads}: expected 1 or more")
+    at_least("threads", threads, 1)
+    threads = threads or processors()
     found = locate(jar or DEFAULT[dialect], dialect, unverified=unverified, quiet=quiet)
     runtime = find_java(found.java, java)
     return Setup(dialect, data, Graph.read(data), found, runtime, size, threads)

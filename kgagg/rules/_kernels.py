@@ -77,6 +77,7 @@ def read_block(
     int
         How many keys there are.
     """
+    # long: one pass over the lines, with the tables of names
     position = 0
     used = 0
     for i in range(len(rows)):
@@ -146,6 +147,7 @@ def _cut_line(buffer, rows, hashes, i, slices):
 
     A slice that starts at -1 is a constant that the rule does not have.
     """
+    # long: one line from its first byte to its last
     stop = rows[i, STOP]
     predicted, tab = _number(buffer, rows[i, START], stop)
     correct, last = _number(buffer, tab + 1, stop)

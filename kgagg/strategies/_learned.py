@@ -76,6 +76,7 @@ def learn(
     float
         The loss, each query before its step.
     """
+    # long: one pass over the queries, with all that is learned
     loss = 0.0
     groups, depth, every = group.shape[1], len(discount), len(bias) - 1
     longest = 0

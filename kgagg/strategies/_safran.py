@@ -149,6 +149,7 @@ def sweep(
     -------
     float64[targets, levels + 1]
     """
+    # long: one query from its rules to the ranks at all levels
     longest, most = 0, 0
     for query in range(len(query_ptr) - 1):
         longest = max(longest, query_ptr[query + 1] - query_ptr[query])

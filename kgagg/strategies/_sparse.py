@@ -84,6 +84,7 @@ def train(
     float
         The loss, each query before its step.
     """
+    # long: one pass over the queries, with all that is trained
     loss, dimensions = 0.0, embedding.shape[1]
     longest = 0
     for query in range(len(query_ptr) - 1):

@@ -53,12 +53,13 @@ def test_the_largest_kernel_is_compiled_by_another_process(world: Path, tmp_path
 import sys
 from kgagg.cli import main
 assert main(["evaluate", *sys.argv[1:], "--strategies", "max", "--threads", "2"]) == 0
-from kgagg.engine.kernels import apply_queries
-print(sum(apply_queries.stats.cache_misses.values()), sum(apply_queries.stats.cache_hits.values()))
+from kgagg.engine.kernels.query import apply_queries
+stats = apply_queries.dispatcher.stats
+print(sum(stats.cache_misses.values()), sum(stats.cache_hits.values()))
 """
     done = subprocess.run(
         [sys.executable, "-c", script, str(world), str(world / "rules.txt")],
-        env={"KGAGG_CACHE": str(tmp_path)},
+        env={**os.environ, "KGAGG_CACHE": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,

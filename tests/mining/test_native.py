@@ -203,5 +203,5 @@ def test_codes() -> None:
 
 
 def test_arguments(dense: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--threads 0: expected 1 or more"):
+    with pytest.raises(InputError, match="threads=0: expected at least 1"):
         native.mine(dense, tmp_path / "out.rules", threads=0)

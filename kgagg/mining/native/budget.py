@@ -81,9 +81,10 @@ class Budget:
             executor.shutdown(wait=True, cancel_futures=True)
             self.cancelled[0] = 0
 
-    def end(self, text: str) -> None:
-        """Show for good what came out."""
+    def end(self, text: str) -> float:
+        """Show for good what came out; return the seconds that it took."""
         self._line.end(f"native: {text}, {span(self.elapsed)}")
+        return round(self.elapsed, 2)
 
     def _over(self) -> bool:
         if self._received:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kgagg.engine.kernels import Facts
+from kgagg.engine.kernels.layout import Facts
 from kgagg.graph.graph import Graph
 from kgagg.mining.native import kernels as _kernels
 from kgagg.mining.native.budget import Budget

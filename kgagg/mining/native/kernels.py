@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgagg.engine.kernels import next_frontier, row_stride, walk_end
+from kgagg.engine.kernels.frontier import next_frontier, row_stride, walk_end
 from kgagg.graph.edges import find_segment, has_edge
 from kgagg.jit import inner_kernels, kernels
 
@@ -20,7 +20,7 @@ bare_jit = kernels(__file__, allocates=False)
 
 # columns of the table of nodes of a trie of bodies, which are in depth-first order: the step, how
 # many steps from X, the next node that is not below, the body that ends here or -1, how many steps
-# may follow, and the size of representative families (see `kgagg.engine.kernels`)
+# may follow, and the size of representative families (see `kgagg.engine.kernels.families`)
 KEY, DEPTH, SKIP, BODY, NEED, FAMILY = range(6)
 # usefulness is counted in levels: the number of correct predictions, up to GROUPS, then confidence
 GROUPS, SHARES = 256, 16
@@ -120,6 +120,7 @@ def unary_rules(
     int
         How many rules were written; those that `found` has no room for are not.
     """
+    # long: one pass over the features of an entity
     segments = len(segment_key)
     count = np.zeros(len(size), np.int32)
     touched = np.empty(len(size), np.int32)
@@ -233,6 +234,7 @@ def connections(
     forgotten : bool
         Whether any body was forgotten.
     """
+    # long: one search, whose levels are loops within each other
     entities = len(entity_ptr) - 1
     # stamp of the pair for which the entity is near its goal, and how far away it is
     near = np.zeros((entities, 2), np.int32)
@@ -430,7 +432,7 @@ def count_bodies(
     Parameters
     ----------
     facts : Facts
-        See `kgagg.engine.kernels.Facts`.
+        See `kgagg.engine.kernels.layout.Facts`.
     node : int32[nodes, 6]
         The trie of the bodies.
     starts : int32[n]
@@ -440,7 +442,7 @@ def count_bodies(
     cancelled : uint8[1]
         The count ends early when it is not zero.
     arena, row_of, seen, found, path
-        Working space, see `kgagg.engine.kernels.Scratch`; `row_of` and `seen` are zeros.
+        Working space, see `kgagg.engine.kernels.layout.Walk`; `row_of` and `seen` are zeros.
     level : int64[4, 64]
         Working space: for each depth start and stop of the frontier, and FAMILY and NEED.
     linked : int32[entities, 2]
@@ -459,6 +461,7 @@ def count_bodies(
     correct : int32[2, bodies, keys]
         Zeros: those of them that a step of each key connects.
     """
+    # long: one walk along the trie, with all its working space
     entity_ptr, segment_key, segment_ptr, neighbours = facts
     begin, end, family, need = level[0], level[1], level[2], level[3]
     stamp = np.int32(0)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kgagg.errors import Failed, InputError
+from kgagg.errors import Failed, InputError, at_least
 from kgagg.graph.graph import Graph
 from kgagg.mining.native.budget import Budget
 from kgagg.mining.native.cyclic import Cyclic, Effort
@@ -73,9 +73,8 @@ def mine(
         If a signal ended the run; the rules found by then are written.
     """
     effort, thresholds = effort or Effort(), thresholds or Thresholds()
-    threads = threads if threads is not None else processors()
-    if threads < 1:
-        raise InputError(f"--threads {threads}: expected 1 or more")
+    at_least("threads", threads, 1)
+    threads = threads or processors()
     graph = Graph.read(data)
     _check_length(max_length_cyclic, graph)
     with signals() as received:
@@ -89,9 +88,9 @@ def mine(
         if not len(kept):
             raise Failed(f"native: found no rule in {data}")
         mined, error = rule_set(kept, graph, out.name)
-        budget.end(f"{len(mined):,} rules")
-        took = round(budget.elapsed, 2)
+        took = budget.end(f"{len(mined):,} rules")
         write(mined, out)
+    limits = {"max_length_cyclic": max_length_cyclic, "rules": rules, "seconds": seconds}
     record = save_record(
         out,
         data,
@@ -100,13 +99,7 @@ def mine(
         _digest(mined, out),
         complete=budget.stopped is None,
         threads=threads,
-        settings={
-            "max_length_cyclic": max_length_cyclic,
-            "rules": rules,
-            "seconds": seconds,
-            **dataclasses.asdict(thresholds),
-            **dataclasses.asdict(effort),
-        },
+        settings=limits | dataclasses.asdict(thresholds) | dataclasses.asdict(effort),
         stopped=budget.stopped,
         left_out=left_out + len(found) - len(kept),
         long_bodies=report,

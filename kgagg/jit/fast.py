@@ -1,20 +1,19 @@
-"""Compile policy: every kernel of the package is compiled through `kernels`."""
+"""A shorter way through numba's compiler, for the versions of numba that it was tested with.
+
+This is the one file that knows private parts of numba, which change several times a year. It is
+used for `kgagg.jit.TESTED` alone; every kernel compiles and gives the same results without it.
+Compiled this way, the kernels of a first run take less than half the time of the processor.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import gc
-import hashlib
-import os
 from collections.abc import Callable
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numba
 from numba import _dynfunc
 from numba.core import cgutils, typed_passes, untyped_passes
-from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
@@ -29,8 +28,23 @@ from numba.core.types import (  # type: ignore[attr-defined]
 from numba.core.types.functions import BaseFunction
 from numba.np.arrayobj import load_item, store_item
 
-from kgagg.util.files import cache_folder
-from kgagg.util.source import file_digest
+
+def decorator(options: dict[str, Any], *, allocates: bool) -> Callable[..., Any]:
+    """Return ``numba.njit`` for kernels that Python calls.
+
+    Parameters
+    ----------
+    options : dict
+        Documented options of ``numba.njit``.
+    allocates : bool
+        See `kgagg.jit.kernels`.
+    """
+    return numba.njit(pipeline_class=_Compiler, no_cfunc_wrapper=True, _nrt=allocates, **options)
+
+
+def inner_decorator(options: dict[str, Any], *, allocates: bool) -> Callable[..., Any]:
+    """Return ``numba.njit`` for kernels that are called by kernels only, and raise nothing."""
+    return numba.njit(pipeline_class=_PartCompiler, _nrt=allocates, **options)
 
 
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -230,99 +244,3 @@ class _PartCompiler(_Compiler):
     """For kernels that are called by kernels only."""
 
     lowering = _PartLowering
-
-
-class _SharedCache(FunctionCache):  # type: ignore[misc]
-    """numba's cache on disk, with turns: one process compiles a kernel, the others wait for it."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._lock_path = Path(self.cache_path) / f"{function.__name__}.lock"
-        self._turn: IO[bytes] | None = None
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled kernel; if there is none, it is the turn of this process."""
-        found = super().load_overload(sig, target_context)
-        if found is None and self._turn is None:
-            # some file systems have no locks: then each process compiles for itself
-            with contextlib.suppress(OSError):
-                self._turn = self._lock_path.open("wb")
-                fcntl.flock(self._turn, fcntl.LOCK_EX)
-                found = super().load_overload(sig, target_context)
-            if found is not None:
-                self._end_turn()
-        return found
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Write the compiled kernel, and give the turn to the next."""
-        super().save_overload(sig, data)
-        self._end_turn()
-
-    def _end_turn(self) -> None:
-        if self._turn is not None:
-            self._turn.close()
-            self._turn = None
-
-
-def inner_kernels(*, allocates: bool = True) -> Callable[..., Any]:
-    """Return the decorator for kernels that are called by kernels only, and raise nothing.
-
-    Parameters
-    ----------
-    allocates : bool
-        See `kernels`.
-    """
-    # no cache: it has them within their callers
-    return numba.njit(pipeline_class=_PartCompiler, **_options(allocates))
-
-
-def kernels(source: str, *, allocates: bool = True) -> Callable[..., Any]:
-    """Return the decorator for the kernels of one module.
-
-    numba notices a change in the file of a kernel, not in the files that it calls into. So the
-    on-disk cache of a module is a folder named by the digest of the module and of all that it
-    imports from this package.
-
-    Parameters
-    ----------
-    source : str
-        ``__file__`` of the module.
-    allocates : bool
-        If false, the kernels create no arrays and are compiled without reference counting. That
-        makes them faster, and takes less time.
-
-    Returns
-    -------
-    callable
-        ``numba.njit`` without the global lock, so that kernels run on a thread pool.
-    """
-    path = Path(source)
-    # with NUMBA_BOUNDSCHECK=1, which finds indices that are not in their array, kernels are others
-    settings = f"{numba.__version__} {numba.config.BOUNDSCHECK} {file_digest(path)}"
-    digest = hashlib.sha256(settings.encode()).hexdigest()
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or cache_folder() / "numba")
-    folder = folder / f"{path.stem.strip('_')}-{digest[:16]}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        writable = os.access(folder, os.W_OK)
-    except OSError:
-        writable = False
-
-    options = {"pipeline_class": _Compiler, "no_cfunc_wrapper": True, **_options(allocates)}
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        kernel = numba.njit(**options)(function)
-        if writable:
-            # numba reads the folder when the cache is made
-            previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
-            try:
-                kernel._cache = _SharedCache(function)
-            finally:
-                numba.config.CACHE_DIR = previous
-        return kernel
-
-    return decorate
-
-
-def _options(allocates: bool) -> dict[str, Any]:
-    return {"nogil": True, "error_model": "numpy", "_nrt": allocates}
