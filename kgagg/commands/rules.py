@@ -81,6 +81,7 @@ def run(args: argparse.Namespace) -> None:
     rules = RuleSet.read(
         args.rules, vocabularies, confidence, strict=args.strict, threads=args.threads
     )
+    rules.expect_some(data)
     if args.reestimate:
         from kgagg.mining.counting import reestimate
 

@@ -92,13 +92,14 @@ class Engine:
             else:
                 confidence = dataclasses.replace(Confidence.preset(chosen.name), pca=pca)
                 found = RuleSet.read(rules, names, confidence, strict=strict, threads=threads)
+        found.expect_some("the graph" if isinstance(data, Graph) else data)
         with watch.stage("index"):
             return cls(graph, found, chosen)
 
     @property
     def names(self) -> Names:
         """What the numbers in its firings stand for."""
-        return Names(self.graph.entities, self.graph.relations, self.rules.digest)
+        return Names(self.graph.entities, self.graph.relations, self.rules.digest, len(self.rules))
 
     def apply(
         self,

@@ -20,14 +20,23 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kgagg.engine.firings import Firings, Names
-from kgagg.engine.queries import Queries
+from kgagg.engine.queries import DIRECTIONS, Queries
 from kgagg.errors import InputError
 from kgagg.graph.vocabulary import Vocabulary
 from kgagg.rules.confidence import weight_of
-from kgagg.util.files import replacing
+from kgagg.util.checks import (
+    OLDER,
+    checking,
+    digest_of,
+    expect,
+    expect_arrays,
+    expect_ascending,
+    expect_pointers,
+    expect_within,
+)
+from kgagg.util.parquet import open_parquet, parquet_writer, reading_parquet
 
 GROUP = 256
 _SCHEMA = pa.schema(
@@ -40,7 +49,7 @@ _SCHEMA = pa.schema(
         ("rules", pa.large_list(pa.int32())),
     ]
 )
-_SETTINGS, _ARRAYS = b"kgagg.settings", b"kgagg.arrays"
+_SETTINGS, _ARRAYS, _DIGEST = b"kgagg.settings", b"kgagg.arrays", b"kgagg.arrays.digest"
 _QUERIES = tuple(field.name for field in fields(Queries))
 
 
@@ -64,24 +73,24 @@ def write_firings(
         as the first one, and how many there are in all.
     """
     queries, confidence = [], np.empty(0)
-    with replacing(path) as temporary:
-        # most columns compress better as they are than by a dictionary
-        options = {"compression": "zstd", "use_dictionary": False}
-        with pq.ParquetWriter(temporary, _SCHEMA, **options) as file:
-            for number, firings in enumerate(_regrouped(chunks)):
-                file.write_table(_table(firings, number * GROUP))
-                queries.append(firings.queries)
-                confidence = firings.confidence
-            arrays: dict[str, Any] = {"confidence": confidence}
-            if queries:
-                every = Queries.concatenate(queries)
-                arrays |= {name: getattr(every, name) for name in _QUERIES}
-            for kind, names in (("entities", entities), ("relations", relations)):
-                arrays |= {f"{kind}.blob": names.blob, f"{kind}.offsets": names.offsets}
-            packed = io.BytesIO()
-            np.savez_compressed(packed, **arrays)
-            meta = {_SETTINGS: json.dumps(dict(settings), sort_keys=True).encode()}
-            file.add_key_value_metadata({**meta, _ARRAYS: packed.getvalue()})
+    # most columns compress better as they are than by a dictionary
+    with parquet_writer(path, _SCHEMA, compression="zstd", use_dictionary=False) as file:
+        for number, firings in enumerate(_regrouped(chunks)):
+            file.write_table(_table(firings, number * GROUP))
+            queries.append(firings.queries)
+            confidence = firings.confidence
+        arrays: dict[str, Any] = {"confidence": confidence}
+        if queries:
+            every = Queries.concatenate(queries)
+            arrays |= {name: getattr(every, name) for name in _QUERIES}
+        for kind, names in (("entities", entities), ("relations", relations)):
+            arrays |= {f"{kind}.blob": names.blob, f"{kind}.offsets": names.offsets}
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **arrays)
+        text = json.dumps(dict(settings), sort_keys=True).encode()
+        digest = digest_of(text + packed.getvalue()).encode()
+        meta = {_SETTINGS: text, _ARRAYS: packed.getvalue(), _DIGEST: digest}
+        file.add_key_value_metadata(meta)
 
 
 def _table(firings: Firings, first: int) -> pa.Table:
@@ -131,33 +140,60 @@ class FiringsFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        try:
-            # names and confidences can be larger than the default limit of 100 MB
-            self._file = pq.ParquetFile(self.path, thrift_string_size_limit=2**31 - 1)
-        except FileNotFoundError:
-            raise InputError(f"{path}: no such file") from None
-        except (pa.ArrowException, OSError) as error:
-            reason = str(error).splitlines()[0]
-            raise InputError(f"{path}: expected a parquet file of firings: {reason}") from None
+        # names and confidences can be larger than the default limit of 100 MB
+        limit = 2**31 - 1
+        self._file = open_parquet(self.path, "firings", thrift_string_size_limit=limit)
         meta = self._file.metadata.metadata or {}
         if _ARRAYS not in meta:
             raise InputError(f"{path}: expected a file that `kgagg apply` wrote")
-        self.settings: dict[str, Any] = json.loads(meta[_SETTINGS])
-        arrays = np.load(io.BytesIO(meta[_ARRAYS]))
-        self.confidence = arrays["confidence"]
-        self.entities, self.relations = (
-            Vocabulary.from_arrays(arrays[f"{kind}.blob"], arrays[f"{kind}.offsets"])
-            for kind in ("entities", "relations")
-        )
-        if "relation" in arrays:
-            self.queries = Queries(*(arrays[name] for name in _QUERIES))
-        else:
+        if _DIGEST not in meta:
+            raise InputError(f"{path}: {OLDER}")
+        with checking(path):
+            text, packed = meta[_SETTINGS], meta[_ARRAYS]
+            same = meta[_DIGEST] == digest_of(text + packed).encode()
+            expect(same, "the metadata do not have their digest")
+            self.settings: dict[str, Any] = json.loads(text)
+            first, total = self.settings["part"]
+            expect(isinstance(self.settings.get("best", 0), int), "best is no number")
+            expect(isinstance(self.settings.get("rules", ""), str), "rules is no text")
+            expect(0 <= first <= total, "part is out of range")
+            # no pickles: those can run anything
+            with np.load(io.BytesIO(packed), allow_pickle=False) as file:
+                arrays = dict(file)
+            self.entities, self.relations = (
+                Vocabulary.checked(arrays, kind) for kind in ("entities", "relations")
+            )
+            self.confidence = arrays.pop("confidence")
+            confidence = {"confidence": self.confidence}
+            expect_arrays(confidence, {"confidence": (np.float64,)}, -1)
+            expect_within("confidence", self.confidence, 0, 1)
             self.queries = Queries.from_triples(np.empty((0, 3), np.int32))
+            if arrays:
+                self._check_queries(arrays)
+                self.queries = Queries(**arrays)
+            groups = -(-len(self.queries) // GROUP)
+            expect(self._file.num_row_groups == groups, "has other row groups than queries")
+            expect(self._file.schema_arrow.equals(_SCHEMA), "has other columns than firings")
+
+    def _check_queries(self, arrays: Mapping[str, np.ndarray]) -> None:
+        count = len(arrays["relation"])
+        number = (np.int32,)
+        types = {"relation": number, "direction": (np.uint8,), "entity": number}
+        expect_arrays(arrays, types, count)
+        expect_arrays(arrays, {"target_ptr": (np.int64,)}, count + 1)
+        expect_arrays(arrays, {"target": number, "triple": number}, len(arrays["target"]))
+        expect_within("relation", arrays["relation"], 0, len(self.relations) - 1)
+        expect_within("direction", arrays["direction"], 0, len(DIRECTIONS) - 1)
+        expect_within("entity", arrays["entity"], 0, len(self.entities) - 1)
+        expect_within("target", arrays["target"], 0, len(self.entities) - 1)
+        expect_within("triple", arrays["triple"], -1, np.inf)
+        expect_pointers("target_ptr", arrays["target_ptr"], len(arrays["target"]))
+        expect_ascending("target", arrays["target"], arrays["target_ptr"])
 
     @property
     def names(self) -> Names:
         """What the numbers stand for."""
-        return Names(self.entities, self.relations, self.settings["rules"])
+        return Names(self.entities, self.relations, self.settings["rules"], len(self.confidence))
 
     def expect_rules(self, best: int, reader: str) -> None:
         """Check that the file keeps the best rules of each candidate; 0 means all of them.
@@ -180,6 +216,8 @@ class FiringsFile:
         if first or total != len(self.queries):
             raise InputError(f"{self.path}: has a part of the queries, expected all of them")
         queries = self.queries
+        with checking(self.path):
+            expect_within("triple", queries.triple, 0, len(queries.triple) - 1)
         triples = np.empty((queries.triple.max(initial=-1) + 1, 3), np.int32)
         owner = np.repeat(np.arange(len(queries)), np.diff(queries.target_ptr))
         tail = queries.direction[owner] == 0
@@ -192,14 +230,15 @@ class FiringsFile:
         """Read the firings, one row group after the other."""
         weight = weight_of(self.confidence)
         for number in range(self._file.num_row_groups):
-            table = self._file.read_row_group(number).combine_chunks()
+            with reading_parquet(self.path, "firings"):
+                table = self._file.read_row_group(number).combine_chunks()
             start, stop = number * GROUP, min((number + 1) * GROUP, len(self.queries))
             columns = {name: table[name].combine_chunks() for name in _SCHEMA.names}
             rules = columns.pop("rules")
             query, candidate, count, strength, level = (
                 column.to_numpy(zero_copy_only=False).copy() for column in columns.values()
             )
-            yield Firings(
+            found = Firings(
                 self.queries.part(start, stop),
                 np.searchsorted(query, np.arange(start, stop + 1)).astype(np.int64),
                 candidate,
@@ -211,6 +250,23 @@ class FiringsFile:
                 self.confidence,
                 weight,
             )
+            with checking(self.path):
+                nulls = [table[name].null_count for name in _SCHEMA.names]
+                expect(not any(nulls) and not rules.values.null_count, "a row has nulls")
+                expect_within("query", query, start, stop - 1)
+                expect((query[1:] >= query[:-1]).all(), "query does not ascend")
+                self._check(found)
+            yield found
+
+    def _check(self, firings: Firings) -> None:
+        expect_within("candidate", firings.candidate, 0, len(self.entities) - 1)
+        expect_within("strength", firings.strength, 0, np.inf)
+        expect_within("level", firings.level, 0, len(firings))
+        expect_pointers("the pointer of rules", firings.rule_ptr, len(firings.rules))
+        kept = np.diff(firings.rule_ptr)
+        expect(kept.min(initial=1) > 0, "a candidate has no rule")
+        expect((firings.count >= kept).all(), "count is less than there are rules")
+        expect_within("rules", firings.rules, 0, len(self.confidence) - 1)
 
 
 def gather_firings(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> None:

@@ -24,11 +24,14 @@ class Names(NamedTuple):
     entities, relations : Vocabulary
     rules : str
         The digest of the rule set, of which rules are named by rank.
+    rule_count : int
+        How many rules it has.
     """
 
     entities: Vocabulary
     relations: Vocabulary
     rules: str
+    rule_count: int
 
 
 @dataclass(frozen=True)

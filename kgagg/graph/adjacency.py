@@ -8,6 +8,22 @@ import numpy as np
 
 from kgagg.errors import InputError
 from kgagg.graph import edges as _edges
+from kgagg.util.checks import (
+    expect,
+    expect_arrays,
+    expect_ascending,
+    expect_pointers,
+    expect_within,
+)
+
+_TYPES = {
+    "entity_ptr": (np.int32,),
+    "segment_key": (np.int32,),
+    "segment_ptr": (np.int32,),
+    "neighbours": (np.int32,),
+    "key_ptr": (np.int64,),
+    "key_entities": (np.int32,),
+}
 
 
 @dataclass(frozen=True)
@@ -68,6 +84,33 @@ class Adjacency:
         }
         _edges.index_steps(steps, *arrays.values(), starts)
         return cls(**arrays)
+
+    @classmethod
+    def checked(cls, arrays: dict[str, np.ndarray], entities: int, relations: int) -> Adjacency:
+        """Take the adjacency out of the arrays of a file, and check it.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is not one of that many entities and relations (see `kgagg.util.checks`).
+        """
+        expect_arrays(arrays, _TYPES, -1)
+        one = cls(**arrays)
+        segments = len(one.segment_key)
+        expect(len(one.entity_ptr) == entities + 1, "entity_ptr does not fit")
+        expect(len(one.segment_ptr) == segments + 1, "segment_ptr does not fit")
+        expect(len(one.key_ptr) == 2 * relations + 1, "key_ptr does not fit")
+        expect(len(one.key_entities) == segments, "key_entities does not fit")
+        for name, values, pointers, count in (
+            ("segment_key", one.segment_key, one.entity_ptr, 2 * relations),
+            ("neighbours", one.neighbours, one.segment_ptr, entities),
+            ("key_entities", one.key_entities, one.key_ptr, entities),
+        ):
+            expect_pointers(f"the pointer of {name}", pointers, len(values))
+            expect_within(name, values, 0, count - 1)
+            expect_ascending(name, values, pointers)
+        expect((one.segment_ptr[1:] > one.segment_ptr[:-1]).all(), "a segment is empty")
+        return one
 
     @property
     def facts(self) -> int:

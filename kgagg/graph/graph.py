@@ -15,6 +15,7 @@ from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.reading import read_triples, split_file
 from kgagg.graph.vocabulary import Interner, Vocabulary
 from kgagg.util.arrays import open_arrays, save_arrays
+from kgagg.util.checks import checking, expect, expect_arrays, expect_within
 
 SPLITS = ("train", "valid", "test")
 
@@ -140,14 +141,26 @@ class Graph:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Graph:
-        """Map the binary form; nothing is read before it is used."""
+        """Map the binary form, and check it.
+
+        Raises
+        ------
+        InputError
+            If it is no such file, or damaged.
+        """
         digest, arrays = open_arrays(Path(path), "graph")
-        entities, relations = (
-            Vocabulary(*(arrays.pop(f"{kind}.{part}") for part in _VOCABULARY))
-            for kind in ("entities", "relations")
-        )
-        train, valid, test = (arrays.pop(name) for name in SPLITS)
-        return cls(entities, relations, train, valid, test, Adjacency(**arrays), digest)
+        with checking(path):
+            expect(isinstance(digest, str), "the digest is no text")
+            entities, relations = (
+                Vocabulary.checked(arrays, kind) for kind in ("entities", "relations")
+            )
+            splits = {name: arrays.pop(name) for name in SPLITS}
+            expect_arrays(splits, dict.fromkeys(SPLITS, (np.int32,)), -1, 3)
+            for name, triples in splits.items():
+                expect_within(name, triples[:, 1], 0, len(relations) - 1)
+                expect_within(name, triples[:, ::2], 0, len(entities) - 1)
+            adjacency = Adjacency.checked(arrays, len(entities), len(relations))
+            return cls(entities, relations, **splits, adjacency=adjacency, digest=digest)
 
 
 _VOCABULARY = ("blob", "offsets", "table")

@@ -9,6 +9,7 @@ import numpy as np
 
 from kgagg.errors import InputError, nearest
 from kgagg.graph import interning
+from kgagg.util.checks import expect, expect_arrays, expect_text, expect_within
 
 
 class Interner:
@@ -100,6 +101,36 @@ class Vocabulary:
         count = len(offsets) - 1
         table = free_table(2 * max(count, 1))
         interning.rebuild(blob, offsets, count, table)
+        return cls(blob, offsets, table)
+
+    @classmethod
+    def checked(cls, arrays: dict[str, np.ndarray], kind: str) -> Vocabulary:
+        """Take a vocabulary out of the arrays of a file, and check it.
+
+        Parameters
+        ----------
+        arrays : dict of str to array
+            It has ``kind.blob``, ``kind.offsets`` and maybe ``kind.table``, which are removed.
+        kind : str
+            ``"entities"`` or ``"relations"``.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If there is none, or a search could leave the arrays (see `kgagg.util.checks`).
+        """
+        blob, offsets = arrays.pop(f"{kind}.blob"), arrays.pop(f"{kind}.offsets")
+        parts = {"blob": blob, "offsets": offsets}
+        expect_arrays(parts, {"blob": (np.uint8,), "offsets": (np.int64,)}, -1)
+        expect_text(f"{kind}", blob, offsets)
+        table = arrays.pop(f"{kind}.table", None)
+        if table is None:
+            return cls.from_arrays(blob, offsets)
+        expect_arrays({"table": table}, {"table": (np.int32,)}, -1)
+        expect_within(f"the table of {kind}", table, -1, len(offsets) - 2)
+        # a search goes on until it finds a free place
+        free = len(table) & (len(table) - 1) == 0 and bool((table < 0).any())
+        expect(free, f"the table of {kind} is full")
         return cls(blob, offsets, table)
 
     def __len__(self) -> int:

@@ -16,7 +16,8 @@ from kgagg.graph.graph import Graph
 from kgagg.prediction.answers import COLUMNS, Answers, batches
 from kgagg.prediction.completion import COLUMNS as FACT_COLUMNS
 from kgagg.prediction.completion import Predictions
-from kgagg.util.files import COMPRESSIONS, replacing, writing
+from kgagg.util.files import COMPRESSIONS, writing
+from kgagg.util.parquet import parquet_writer
 
 FORMS = ("tsv", "jsonl", "parquet")
 
@@ -105,7 +106,6 @@ def _object(one: Answers, entities: list[str], relations: list[str]) -> dict[str
 
 def _write_parquet(path: str | os.PathLike[str], answers: Iterable[Answers], graph: Graph) -> None:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     entities, relations, directions = (
         pa.array(names, pa.string())
@@ -115,10 +115,7 @@ def _write_parquet(path: str | os.PathLike[str], answers: Iterable[Answers], gra
     types = (text, text, text, text, number, pa.float64(), pa.bool_())
     schema = pa.schema(list(zip(COLUMNS, types, strict=True)))
     tables = (entities, relations, entities, directions)
-    with (
-        replacing(path) as temporary,
-        pq.ParquetWriter(temporary, schema, compression="zstd") as file,
-    ):
+    with parquet_writer(path, schema, compression="zstd") as file:
         for columns in batches(answers):
             named = [names.take(pa.array(ids)) for names, ids in zip(tables, columns, strict=False)]
             rest = [
@@ -142,8 +139,11 @@ def write_predictions(
     """
     expect_form(form)
     if form == "parquet":
-        with replacing(path) as temporary:
-            predictions.to_pandas().to_parquet(temporary, compression="zstd", index=False)
+        import pyarrow as pa
+
+        table = pa.Table.from_pandas(predictions.to_pandas(), preserve_index=False)
+        with parquet_writer(path, table.schema, compression="zstd") as file:
+            file.write_table(table)
         return
     with writing(path) as file:
         file.writelines(lines(predictions, form))

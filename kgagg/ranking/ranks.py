@@ -7,13 +7,18 @@ import itertools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kgagg.engine.queries import DIRECTIONS
 from kgagg.errors import InputError
 from kgagg.graph.vocabulary import Vocabulary
-from kgagg.util.files import replacing
+from kgagg.util.checks import checking, expect, expect_within
+from kgagg.util.parquet import open_parquet, parquet_writer, reading_parquet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _NAMES = ("head", "relation", "tail", "direction", "strategy")
 
@@ -72,7 +77,6 @@ class Ranks:
         ``pessimistic``, int32, null for no rank.
         """
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         strategy, triple, direction = (
             index.ravel() for index in np.indices(self.optimistic.shape, np.int32)
@@ -92,8 +96,9 @@ class Ranks:
                 for rank in (self.optimistic, self.pessimistic)
             ),
         ]
-        with replacing(path) as temporary:
-            pq.write_table(pa.table(columns, _COLUMNS), temporary, compression="zstd")
+        table = pa.table(columns, _COLUMNS)
+        with parquet_writer(path, table.schema, compression="zstd") as file:
+            file.write_table(table)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Ranks:
@@ -104,31 +109,37 @@ class Ranks:
         InputError
             If it is not such a file, or a row is missing or repeated.
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        file = open_parquet(path, "ranks")
+        if missing := [name for name in _COLUMNS if name not in file.schema_arrow.names]:
+            raise InputError(f"{path}: expected a parquet file of ranks: has no {missing[0]}")
+        with reading_parquet(path, "ranks"):
+            table = file.read(columns=list(_COLUMNS))
+        with checking(path):
+            return cls._from_table(table, path)
 
-        try:
-            table = pq.read_table(path, columns=list(_COLUMNS), read_dictionary=list(_NAMES))
-        except FileNotFoundError:
-            raise InputError(f"{path}: no such file") from None
-        except (pa.ArrowException, OSError) as error:
-            reason = str(error).splitlines()[0]
-            raise InputError(f"{path}: expected a parquet file of ranks: {reason}") from None
+    @classmethod
+    def _from_table(cls, table: pa.Table, path: str | os.PathLike[str]) -> Ranks:
+        def encoded(column: str) -> pa.DictionaryArray:
+            return table[column].dictionary_encode().combine_chunks()
 
         def numbered(column: str, names: Vocabulary) -> np.ndarray:
-            values = table[column].combine_chunks()
+            values = encoded(column)
             ids = np.array([names.id(name) for name in values.dictionary.to_pylist()], np.int32)
             return np.asarray(ids[values.indices])
 
         def distinct(*columns: str) -> Vocabulary:
-            chunks = (table[column].combine_chunks().dictionary.to_pylist() for column in columns)
+            chunks = (encoded(column).dictionary.to_pylist() for column in columns)
             return Vocabulary.from_names(itertools.chain.from_iterable(chunks))
 
+        for column in (*_NAMES, "triple"):
+            expect(not table[column].null_count, f"{column} has nulls")
         entities, relations = distinct("head", "tail"), distinct("relation")
         strategies, directions = distinct("strategy"), Vocabulary.from_names(DIRECTIONS)
         triple = table["triple"].to_numpy()
+        expect_within("triple", triple, 0, len(triple) - 1)
         shape = (len(strategies), int(triple.max(initial=-1)) + 1, 2)
         index = (numbered("strategy", strategies), triple, numbered("direction", directions))
+        expect_within("direction", index[2], 0, 1)
         seen = np.zeros(shape, np.int32)
         np.add.at(seen, index, 1)
         if len(triple) and not (seen == 1).all():
@@ -141,4 +152,6 @@ class Ranks:
         ranks = np.empty((2, *shape), np.int32)
         for rank, column in zip(ranks, _COLUMNS[-2:], strict=True):
             rank[index] = table[column].fill_null(0)
+        expect_within("optimistic", ranks[0], 0, np.inf)
+        expect((ranks[0] <= ranks[1]).all(), "pessimistic is less than optimistic")
         return cls(entities, relations, triples, tuple(strategies), *ranks)

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kgagg.errors import InputError
 from kgagg.rules.dialects import anyburl
-from kgagg.util.files import replacing
+from kgagg.util.parquet import open_parquet, parquet_writer, reading_parquet
 
 CHUNK = 1 << 16
 _NAME = pa.dictionary(pa.int32(), pa.string())
@@ -37,7 +36,7 @@ _READ = ("rule", "predicted", "correct")
 
 def write_table(path: Path, chunks: Iterator[list[Any]]) -> None:
     """Write chunks of the columns of `SCHEMA`; the file appears when all of them are written."""
-    with replacing(path) as temporary, pq.ParquetWriter(temporary, SCHEMA) as file:
+    with parquet_writer(path, SCHEMA) as file:
         for columns in chunks:
             pairs = zip(columns, SCHEMA.types, strict=True)
             arrays = [pa.array(column).cast(kind) for column, kind in pairs]
@@ -54,25 +53,26 @@ class RuleTable:
     """
 
     def __init__(self, path: Path) -> None:
-        try:
-            self._file = pq.ParquetFile(path)
-        except pa.ArrowException as error:
-            raise InputError(f"{path}: damaged: {error}") from None
+        self._path = path
+        self._file = open_parquet(path, "rules")
         names = set(self._file.schema_arrow.names)
         if missing := [column for column in _READ if column not in names]:
             raise InputError(f"{path}: has no column {missing[0]}, expected {', '.join(_READ)}")
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the rules as lines of AnyBURL's text."""
-        for batch in self._file.iter_batches(CHUNK, columns=list(_READ)):
-            rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-            yield "".join(map(_line, rows)).encode()
+        with reading_parquet(self._path, "rules"):
+            for batch in self._file.iter_batches(CHUNK, columns=list(_READ)):
+                rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                yield "".join(map(_line, rows)).encode()
 
     def pca_predicted(self) -> np.ndarray | None:
         """Return AMIE's PCA body size by row, -1 for none; None if no rule has one: int64[rows]."""
         if "pca_predicted" not in self._file.schema_arrow.names:
             return None
-        column = self._file.read(["pca_predicted"])["pca_predicted"].fill_null(-1).to_numpy()
+        with reading_parquet(self._path, "rules"):
+            table = self._file.read(["pca_predicted"])
+        column = table["pca_predicted"].fill_null(-1).to_numpy()
         return np.asarray(column) if column.max(initial=-1) >= 0 else None
 
 

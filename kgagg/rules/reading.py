@@ -21,6 +21,8 @@ from kgagg.rules.shapes import BARE, GENERAL, ME, ME_ID, NONE_ID, STYLE, Rule, U
 from kgagg.util.files import line_blocks
 
 _BLOCK = 1 << 20
+# characters of a line in a message
+_SHOWN = 80
 _ME = np.frombuffer(ME.encode(), np.uint8).copy()
 _EXPECTED = (
     "unknown format, expected rules of AnyBURL or PyClause (predicted, correct, confidence and "
@@ -188,7 +190,9 @@ class Reader:
         first = next(blocks, b"")
         dialect = _dialect(first)
         if dialect is None:
-            raise InputError(f"{path}: {_EXPECTED}")
+            start = first.split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
+            shown = f"; it begins with {start[:_SHOWN]!r}" if start else ""
+            raise InputError(f"{path}: {_EXPECTED}{shown}")
         if dialect == "amie":
             self._read_amie(chain([first], blocks), path, source)
         else:

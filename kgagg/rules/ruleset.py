@@ -16,11 +16,13 @@ import numpy as np
 from kgagg.errors import InputError
 from kgagg.graph.vocabulary import Vocabulary, free_table
 from kgagg.rules import _kernels
+from kgagg.rules.checks import check_rules
 from kgagg.rules.confidence import TYPES, Confidence, types_of
 from kgagg.rules.dialects import anyburl
 from kgagg.rules.reading import Problem, Reader, Report
 from kgagg.rules.shapes import GENERAL, ME, ME_ID, SIDE, XX, Rule
 from kgagg.util.arrays import is_arrays, open_arrays, save_arrays
+from kgagg.util.checks import checking
 from kgagg.util.machine import processors
 
 # what each column holds as long as the numbers are small
@@ -389,31 +391,60 @@ class RuleSet:
     def open(
         cls, path: Path_, vocabularies: tuple[Vocabulary, Vocabulary] | None = None
     ) -> RuleSet:
-        """Map the binary form; nothing is read before it is used.
+        """Map the binary form, and check it.
 
         With the vocabularies of a graph other than the one for which it was made, names are
         translated, which reads the columns; rules with unknown names are left out and counted.
+
+        Raises
+        ------
+        InputError
+            If it is no such file, or damaged.
         """
         meta, arrays = open_arrays(Path(path), "rule set")
-        names = [
-            Vocabulary(*(arrays.pop(f"{kind}.{part}") for part in _NAMES))
-            for kind in ("entities", "relations")
-        ]
-        report = meta["report"]
-        report["unusable"] = {name: Problem(**x) for name, x in report["unusable"].items()}
-        rules = cls(
-            **arrays,
-            entities=names[0],
-            relations=names[1],
-            sources=tuple(meta["sources"]),
-            settings=Confidence.from_json(meta["settings"]),
-            report=Report(**report),
-        )
+        with checking(path):
+            names = [Vocabulary.checked(arrays, kind) for kind in ("entities", "relations")]
+            check_rules(arrays, len(names[0]), len(names[1]), len(meta["sources"]))
+            report = meta["report"]
+            report["unusable"] = {name: Problem(**x) for name, x in report["unusable"].items()}
+            rules = cls(
+                **arrays,
+                entities=names[0],
+                relations=names[1],
+                sources=tuple(map(str, meta["sources"])),
+                settings=Confidence.from_json(meta["settings"]),
+                report=Report(**report),
+            )
         if vocabularies is not None:
             rules = rules.translated(*vocabularies)
         if rules.entities is names[0] and rules.relations is names[1]:
             rules.__dict__["digest"] = meta["digest"]
         return rules
+
+    def expect_some(self, graph: object) -> None:
+        """Check that there are rules at all, or that all of them are below a threshold.
+
+        Parameters
+        ----------
+        graph : object
+            What the rules are for, in words.
+
+        Raises
+        ------
+        InputError
+            If no line is a rule, or none has names of the graph: the first of them is told.
+        """
+        report = self.report
+        if len(self) or report.dropped:
+            return
+        problems = report.unusable.values()
+        if not problems:
+            raise InputError(f"{', '.join(self.sources)}: no rules")
+        count = sum(problem.count for problem in problems)
+        first = next(iter(problems)).first
+        if report.unusable.keys() <= {"unknown relation", "unknown entity"}:
+            raise InputError(f"none of the {count:,} rules has names of {graph}: {first}")
+        raise InputError(f"none of the {count:,} lines is a rule that can be used: {first}")
 
     def translated(self, entities: Vocabulary, relations: Vocabulary) -> RuleSet:
         """Return the rules with the identifiers of other vocabularies."""

@@ -134,6 +134,13 @@ class Strategy(ABC):
         """Make the strategy from what `arrays` gave."""
         raise NotImplementedError(cls.__name__)
 
+    def check(self, rules: int, relations: int, entities: int) -> None:  # noqa: B027
+        """Raise ValueError if what a file gave does not fit so many rules and names.
+
+        A strategy whose kernels index what was fitted by the numbers of rules, relations or
+        entities checks it here (see `kgagg.util.checks`).
+        """
+
     def renumbered(self, relations: np.ndarray, entities: np.ndarray) -> Strategy:
         """Return the strategy for other numbers of the same names.
 

@@ -34,6 +34,12 @@ from kgagg.rules.shapes import SIDE
 from kgagg.strategies import _learned
 from kgagg.strategies.base import Strategy, register
 from kgagg.strategies.fitting import Fitting, by_slot
+from kgagg.util.checks import (
+    expect,
+    expect_arrays,
+    expect_ascending,
+    expect_within,
+)
 from kgagg.util.progress import Progress
 
 DEPTH, EPOCHS, FOLDS = 20, 4, 2
@@ -108,6 +114,17 @@ class Learned(Strategy):
         parts = dict(arrays)
         entities = int(parts.pop("entities")[0])
         return cls.fitted_with(report, **parts, entities=entities)
+
+    def check(self, rules: int, relations: int, entities: int) -> None:
+        """Check that each rule has a factor, each slot its biases, and each key a bin."""
+        bins, keys = len(_EDGES) + 1, len(self.key)
+        expect_arrays(vars(self), {"factor": (np.float64,)}, rules)
+        expect_arrays(vars(self), {"bias": (np.float64,)}, 2 * relations + 1, bins)
+        expect_arrays(vars(self), {"key": (np.int64,), "bin": (np.uint8,)}, keys)
+        expect(self.entities == entities, "has other entities than names")
+        expect_within("key", self.key, 0, 2 * relations * entities - 1)
+        expect_ascending("key", self.key, np.array([0, keys]))
+        expect_within("bin", self.bin, 0, bins - 1)
 
     def renumbered(self, relations: np.ndarray, entities: np.ndarray) -> Self:
         """Return the strategy for other numbers; what is new has no facts and no bias."""

@@ -26,6 +26,7 @@ from kgagg.strategies import (  # noqa: F401
 from kgagg.strategies.base import KIND, REGISTERED, TOP_H, Strategy
 from kgagg.strategies.fitting import Fitting
 from kgagg.util.arrays import open_arrays
+from kgagg.util.checks import checking
 
 # the rows of the paper's table that need no long fit
 PAPER = ("max", "max+", "noisy-or", "noisy-or-top-5", "noisy-or-top-h*")
@@ -127,16 +128,15 @@ def open_strategy(path: str | os.PathLike[str], known: Names) -> Strategy:
     Raises
     ------
     InputError
-        If it is not such a file, or was fitted with other rules.
+        If it is not such a file, is damaged, or was fitted with other rules.
     """
     meta, arrays = open_arrays(Path(path), KIND)
-    if meta["rules"] != known.rules:
-        raise InputError(f"{path}: {meta['strategy']} was fitted with other rules than these")
-    before = {
-        kind: Vocabulary.from_arrays(arrays.pop(f"{kind}.blob"), arrays.pop(f"{kind}.offsets"))
-        for kind in ("relations", "entities")
-    }
-    found = strategy_class(meta["strategy"]).restore(meta["report"], arrays)
+    with checking(path):
+        if meta["rules"] != known.rules:
+            raise InputError(f"{path}: {meta['strategy']} was fitted with other rules than these")
+        before = {kind: Vocabulary.checked(arrays, kind) for kind in ("relations", "entities")}
+        found = strategy_class(meta["strategy"]).restore(meta["report"], arrays)
+        found.check(known.rule_count, len(before["relations"]), len(before["entities"]))
     return found.renumbered(
         known.relations.numbers_in(before["relations"]).astype(np.int64),
         known.entities.numbers_in(before["entities"]).astype(np.int64),

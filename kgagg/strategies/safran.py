@@ -36,6 +36,7 @@ from kgagg.strategies import _safran
 from kgagg.strategies.base import Strategy, register
 from kgagg.strategies.fitting import Fitting, by_slot, shrunk
 from kgagg.strategies.maximum import MaxPlus
+from kgagg.util.checks import expect_arrays, expect_within
 from kgagg.util.progress import Progress
 
 LEVELS, PATHS = 200, 4
@@ -110,6 +111,13 @@ class Safran(Strategy):
     def restore(cls, report: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
         """Make the strategy from clusters."""
         return cls.fitted_with(report, **arrays)
+
+    def check(self, rules: int, relations: int, entities: int) -> None:
+        """Check that each rule has a cluster, and each slot a choice."""
+        expect_arrays(vars(self), {"cluster": (np.int32,)}, 2, rules)
+        expect_arrays(vars(self), {"max_plus": (np.bool_,)}, 2 * relations)
+        # as many as there are rules, if each is alone
+        expect_within("cluster", self.cluster, 0, rules)
 
     def renumbered(self, relations: np.ndarray, entities: np.ndarray) -> Self:
         """Return the strategy for other numbers of relations; no rule predicts new ones."""

@@ -29,10 +29,13 @@ from kgagg.strategies import _sparse
 from kgagg.strategies.base import Strategy, register
 from kgagg.strategies.fitting import Fitting, shrunk
 from kgagg.util.arrays import open_arrays, save_arrays
+from kgagg.util.checks import checking, expect, expect_arrays, expect_within
 from kgagg.util.progress import Progress
 
 DIMENSIONS, DEPTH, EPOCHS, FACTS = 16, 50, 10, 1000
 RATE, WIDTH, TOP_X = 0.1, 0.1, 100
+# no number of a state is larger: beyond it, sums are no numbers any more
+_LARGE = 1e100
 _STATE = ("embedding", "squares", "chosen", "best")
 
 
@@ -84,6 +87,11 @@ class Sparse(Strategy):
     def restore(cls, report: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
         """Make the strategy from weights."""
         return cls.fitted_with(report, **arrays)
+
+    def check(self, rules: int, relations: int, entities: int) -> None:
+        """Check that each rule has its weights."""
+        expect_arrays(vars(self), {"weight": (np.float32,)}, 2, rules, DIMENSIONS)
+        expect_within("weight", self.weight, 0, 1)
 
     def fit(self, fitting: Fitting) -> Self:
         """Train, and choose an epoch for each relation and direction."""
@@ -165,9 +173,16 @@ class _Training:
         if self.state is None or not self.state.exists():
             return
         meta, saved = open_arrays(self.state, "training state")
-        if meta["of"] == self._of:
-            self.curve = meta["curve"]
-            vars(self).update({name: saved[name] for name in _STATE})
+        with checking(self.state):
+            if meta["of"] != self._of:
+                return
+            for name in _STATE:
+                own = getattr(self, name)
+                expect_arrays(saved, {name: (own.dtype.type,)}, *own.shape)
+                expect_within(name, saved[name], -_LARGE, _LARGE)
+            expect(0 < len(meta["curve"]) <= EPOCHS + 1, "curve does not fit")
+            self.curve = [[float(loss), float(mrr)] for loss, mrr in meta["curve"]]
+        vars(self).update({name: saved[name] for name in _STATE})
 
     def _learn(self, part: np.ndarray, epoch: int) -> float:
         """Train on the queries of one relation; return the loss."""

@@ -25,6 +25,7 @@ from kgagg.strategies.maximum import MaxPlus
 from kgagg.strategies.noisy_or import NoisyOr, NoisyOrTopH
 from kgagg.strategies.reweighed import Reweighed, Reweighing, with_unseen
 from kgagg.strategies.scoring import best_rules, rank_all, score
+from kgagg.util.checks import expect_arrays, expect_within
 
 
 def _choice(name: str) -> Strategy:
@@ -123,6 +124,19 @@ class Tuned(Strategy):
     def arrays(self) -> Mapping[str, np.ndarray]:
         """Return the choices, which the report names."""
         return {"chosen": self.chosen, "default": self.default}
+
+    def check(self, rules: int, relations: int, entities: int) -> None:
+        """Check that each slot has a choice, and each choice an order of all rules."""
+        expect_arrays(vars(self), {"chosen": (np.int64,)}, relations, 2)
+        expect_arrays(vars(self), {"default": (np.int64,)}, 2)
+        for name, choice in (("chosen", self.chosen), ("default", self.default)):
+            expect_within(name, choice, 0, len(self.choices) - 1)
+        types = {"confidence": (np.float64,), "level": (np.int32,)}
+        for one in self.choices:
+            if isinstance(one, Reweighed):
+                expect_arrays(vars(one.reweighing), types, rules)
+                expect_within("confidence", one.reweighing.confidence, 0, 1)
+                expect_within("level", one.reweighing.level, 0, rules)
 
     def renumbered(self, relations: np.ndarray, entities: np.ndarray) -> Self:
         """Return the strategy for other numbers of relations; new ones take the default."""

@@ -53,7 +53,7 @@ def make(args: argparse.Namespace) -> None:
 
     first, *more = (Ranks.read(path) for path in args.ranks)
     rules = RuleSet.open(args.rule_set)
-    names = Names(rules.entities, rules.relations, rules.digest)
+    names = Names(rules.entities, rules.relations, rules.digest, len(rules))
     fitted = {one.name: one.report for one in (open_strategy(path, names) for path in args.fitted)}
     tuned = fitted.pop("noisy-or-top-h*", None) or {"relations": {}, "choices": []}
     known = registry()
