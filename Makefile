@@ -1,5 +1,6 @@
 # make demo    set up, then run the small workflow: real data, rules, tables, a report
 # make test    set up, then every check that continuous integration runs
+# make test-faults  set up, then use thousands of damaged files: minutes
 # make docs    set up, then build the documentation; a link that leads nowhere is an error
 PYTHON ?= python3
 BIN := .venv/bin
@@ -9,7 +10,7 @@ PIP := --quiet --no-compile --disable-pip-version-check
 # snakefmt looks for shfmt on the path
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test docs setup lint bench lock clean
+.PHONY: demo test test-faults docs setup lint bench lock clean
 .DELETE_ON_ERROR:
 
 demo: setup
@@ -21,6 +22,9 @@ demo: setup
 
 test: lint
 	$(BIN)/pytest -n $(CORES)
+
+test-faults: setup
+	KGAGG_FAULTS=5000 $(BIN)/pytest -s tests/faults
 
 docs: setup
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs

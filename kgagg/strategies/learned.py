@@ -112,6 +112,7 @@ class Learned(Strategy):
     def restore(cls, report: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
         """Make the strategy from factors and biases."""
         parts = dict(arrays)
+        expect_arrays(parts, {"entities": (np.int64,)}, 1)
         entities = int(parts.pop("entities")[0])
         return cls.fitted_with(report, **parts, entities=entities)
 
