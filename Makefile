@@ -24,7 +24,7 @@ test: lint
 	$(BIN)/pytest -n $(CORES)
 
 test-faults: setup
-	KGAGG_FAULTS=5000 $(BIN)/pytest -s tests/faults
+	KGAGG_FAULTS=11000 $(BIN)/pytest -s tests/faults
 
 docs: setup
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs

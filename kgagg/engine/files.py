@@ -167,6 +167,8 @@ class FiringsFile:
             confidence = {"confidence": self.confidence}
             expect_arrays(confidence, {"confidence": (np.float64,)}, -1)
             expect_within("confidence", self.confidence, 0, 1)
+            descends = (self.confidence[1:] <= self.confidence[:-1]).all()
+            expect(descends, "confidence does not descend")
             self.queries = Queries.from_triples(np.empty((0, 3), np.int32))
             if arrays:
                 self._check_queries(arrays)

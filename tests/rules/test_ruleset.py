@@ -9,6 +9,7 @@ import string
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,12 +22,14 @@ from kgagg.graph.vocabulary import Vocabulary
 from kgagg.rules.confidence import TYPES, Confidence
 from kgagg.rules.ruleset import RuleSet
 from kgagg.rules.shapes import (
+    CYCLIC,
     GENERAL,
     ZERO,
     Atom,
     arrange,
 )
 from kgagg.rules.writing import write
+from kgagg.util.arrays import open_arrays, save_arrays
 
 # --- merging ----------------------------------------------------------------------------------
 
@@ -144,6 +147,68 @@ def test_parquet(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError, match="damaged"):
         RuleSet.read(path)
+
+
+def test_rules_that_do_not_fit_are_an_error_that_shows_the_first(
+    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "other.rules"
+    texts = {
+        "3\t2\t0.6\tzz(X,Y) <= r1(X,Y)\n": f"none of the 1 rules has names of {world}: {path}:1: ",
+        "3\t2\t0.6\tr0(X,Y) <= r1(X\n": f"none of the 1 lines is a rule that can be used: {path}:1",
+        "e1\tr1\te2\n": f"{path}: unknown format, expected ",
+    }
+    for text, told in texts.items():
+        path.write_text(text)
+        for call in (
+            ["rules", str(path), "--data", str(world)],
+            ["evaluate", str(world), str(path)],
+        ):
+            assert cli.main([*call, "-q"]) == 2
+            output = capsys.readouterr()
+            (line,) = output.err.splitlines()
+            assert line.startswith(f"kgagg: error: {told}")
+            assert not output.out
+    assert line.endswith("it begins with 'e1\\tr1\\te2'")
+    # rules below a threshold are rules
+    path.write_text("300\t1\t0.003\tr0(X,Y) <= r1(X,Y)\n")
+    assert cli.main(["rules", str(path), "--semantics", "anyburl"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("kind", 9),
+        ("kind", ZERO),
+        ("flags", 64),
+        ("relation", -1),
+        ("relation", 1000),
+        ("head_constant", -3),
+        ("head_constant", 1000),
+        ("body_constant", 5),
+        ("body", -1),
+        ("body", 1000),
+        ("confidence", np.nan),
+        ("source", 200),
+        ("body_ptr", 1000),
+        ("body_keys", 1000),
+        ("body_keys", -1),
+        ("written_ptr", 1000),
+    ],
+)
+def test_numbers_out_of_range_are_refused(tmp_path: Path, column: str, value: float) -> None:
+    path = tmp_path / "rules.kgagg"
+    rules = read("7\t3\t.4\th(X,Y) <= r(X,Y)\n" + "".join(f"{rule}\n" for rule in RULES))
+    rules.save(path)
+    RuleSet.open(path)
+    meta, arrays = open_arrays(path, "rule set")
+    array = arrays[column].copy()
+    # the first rule that is a path between X and Y
+    place = int(np.flatnonzero(arrays["kind"] == CYCLIC)[0]) if len(array) == len(rules) else -1
+    array[place] = value
+    save_arrays(path, "rule set", meta, arrays | {column: array})
+    with pytest.raises(InputError, match=f"{path}: damaged: "):
+        RuleSet.open(path)
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

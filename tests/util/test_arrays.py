@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as nps
 
 from kgagg.errors import InputError
 from kgagg.util.arrays import in_large_pages, is_arrays, open_arrays, save_arrays
+from kgagg.util.checks import digest_of
 
 ARRAYS = nps.arrays(
     st.sampled_from([np.uint8, np.int32, np.int64, np.float64, np.bool_]),
@@ -79,6 +80,39 @@ def test_every_truncation_is_told(file: Path) -> None:
     for size in range(content):
         file.write_bytes(whole[:size])
         with pytest.raises(InputError, match=r"file: (truncated|not a binary file of kgagg)$"):
+            open_arrays(file, "thing")
+
+
+def test_every_changed_byte_is_told_or_padding(file: Path) -> None:
+    whole = file.read_bytes()
+    start = whole.index(b"\n", whole.index(b"\n") + 1) + 1
+    padding = {*range(start + 800, start + 832), *range(start + 832 + 12, len(whole))}
+    for place in range(len(whole)):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
+        if place in padding:
+            assert open_arrays(file, "thing")[1]["two"].tolist() == [0, 1, 2]
+        else:
+            with pytest.raises(InputError, match=r"file: (damaged: |truncated|not a binary file)"):
+                open_arrays(file, "thing")
+
+
+def test_older_files_are_to_be_written_again(file: Path) -> None:
+    file.write_bytes(file.read_bytes().replace(b"arrays 2\n", b"arrays 1\n", 1))
+    assert is_arrays(file)
+    with pytest.raises(InputError, match=r"file: written by an older kgagg; write it again$"):
+        open_arrays(file, "thing")
+
+
+def test_nothing_but_numbers_is_taken(file: Path) -> None:
+    for array in (np.array(["text"]), np.array([1j]), np.array([None]), np.array([1], ">i4")):
+        data = array.view(np.uint8) if array.dtype != object else np.zeros(8, np.uint8)
+        save_arrays(file, "thing", None, {"one": data})
+        head, line, rest = file.read_bytes().split(b"\n", 2)
+        old, new = f'"|u1", [{len(data)}]'.encode(), f'"{array.dtype.str}", [1]'.encode()
+        assert old in line
+        header = line[32:].replace(old, new) + b"\n"
+        file.write_bytes(head + b"\n" + digest_of(header).encode() + header + rest)
+        with pytest.raises(InputError, match="damaged: one has the type"):
             open_arrays(file, "thing")
 
 

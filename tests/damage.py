@@ -36,6 +36,8 @@ from kgagg.util.arrays import open_arrays, save_arrays
 from kgagg.util.checks import digest_of
 from kgagg.util.parquet import parquet_writer
 
+Arrays = dict[str, np.ndarray]
+Change = Callable[[Arrays, tuple[str, ...], np.random.Generator], str]
 SEED = 20
 STRATEGIES = tuple(name for name in names() if not name.endswith("-h") and strategy(name).needs)
 KINDS = ("graph", "rules", "table", "firings", "ranks", "state", *STRATEGIES)
@@ -160,10 +162,11 @@ class User:
 def damage(kind: str, whole: Path, path: Path, generator: np.random.Generator) -> str:
     """Write a damaged copy of the file `whole` to `path`; return what was done."""
     data = np.frombuffer(whole.read_bytes(), np.uint8).copy()
-    ways = ["flip", "flip", "flip", "flips", "truncate", "blank", "craft"]
+    ways = ["flip", "flip", "flip", "flips", "truncate", "blank", "craft", "forge"]
     way = ways[generator.integers(len(ways))]
-    if way == "craft":
-        return f"craft {craft(kind, whole, path, generator)}"
+    if way in ("craft", "forge"):
+        change = _crafted if way == "craft" else _forged
+        return f"{way} {rewritten(kind, whole, path, generator, change)}"
     place = int(generator.integers(len(data)))
     if way == "flip":
         data[place] ^= generator.integers(1, 256, dtype=np.uint8)
@@ -178,25 +181,25 @@ def damage(kind: str, whole: Path, path: Path, generator: np.random.Generator) -
     return f"{way} {place}"
 
 
-def craft(kind: str, whole: Path, path: Path, generator: np.random.Generator | None) -> str:
-    """Write the file with one number out of range or one array lost or widened, and right digests.
-
-    Without a generator it is written again as it is.
-    """
+def rewritten(
+    kind: str, whole: Path, path: Path, generator: np.random.Generator, change: Change
+) -> str:
+    """Write the file with something changed, and right digests; return what `change` says."""
     if kind in _ARRAYS:
         meta, arrays = open_arrays(whole, _ARRAYS[kind])
-        what = _crafted(arrays, _INDICES[kind], generator) if generator else ""
+        what = change(arrays, _INDICES[kind], generator)
         save_arrays(path, _ARRAYS[kind], meta, arrays)
         return what
+    what = "nothing"
     table = pq.read_table(whole)
     meta = dict(pq.ParquetFile(whole).metadata.metadata)
-    if generator is None:
-        what = ""
-    elif kind == "firings" and generator.integers(2):
-        arrays = dict(np.load(io.BytesIO(meta[b"kgagg.arrays"]), allow_pickle=False))
-        what = _crafted(arrays, (*_QUERIES, *_NAMES), generator)
+    if kind == "firings" and generator.integers(2):
+        packed_arrays: dict[str, Any] = dict(
+            np.load(io.BytesIO(meta[b"kgagg.arrays"]), allow_pickle=False)
+        )
+        what = change(packed_arrays, (*_QUERIES, *_NAMES), generator)
         packed = io.BytesIO()
-        np.savez_compressed(packed, **arrays)
+        np.savez_compressed(packed, **packed_arrays)
         meta[b"kgagg.arrays"] = packed.getvalue()
         digest = digest_of(meta[b"kgagg.settings"] + packed.getvalue())
         meta[b"kgagg.arrays.digest"] = digest.encode()
@@ -205,12 +208,12 @@ def craft(kind: str, whole: Path, path: Path, generator: np.random.Generator | N
         column = table[name].combine_chunks()
         inner = column.values if name == "rules" else column
         numbers = {name: inner.to_numpy().copy()}
-        what = _outside(numbers, name, generator)
+        what = (_outside if change is _crafted else change)(numbers, (name,), generator)
         new = pa.array(numbers[name], inner.type)
         if name == "rules":
             new = pa.LargeListArray.from_arrays(column.offsets, new)
         table = table.set_column(table.schema.get_field_index(name), table.field(name), new)
-    else:
+    elif change is not _unchanged:
         what = str(generator.choice(["rule", "predicted", "correct"]))
         table = table.drop_columns([what])
     with parquet_writer(path, table.schema) as file:
@@ -219,14 +222,28 @@ def craft(kind: str, whole: Path, path: Path, generator: np.random.Generator | N
     return what
 
 
-def _crafted(
-    arrays: dict[str, np.ndarray], indices: tuple[str, ...], generator: np.random.Generator
-) -> str:
+def _unchanged(arrays: Arrays, indices: tuple[str, ...], generator: np.random.Generator) -> str:
+    return "nothing"
+
+
+def _forged(arrays: Arrays, indices: tuple[str, ...], generator: np.random.Generator) -> str:
+    """Change any byte of any array: that may be another right file, or nonsense."""
+    name = str(generator.choice([name for name, array in arrays.items() if array.size]))
+    array = arrays[name] = arrays[name].copy()
+    place = int(generator.integers(array.nbytes))
+    array.reshape(-1).view(np.uint8)[place] ^= generator.integers(1, 256, dtype=np.uint8)
+    return f"byte {place} of {name}"
+
+
+def _crafted(arrays: Arrays, indices: tuple[str, ...], generator: np.random.Generator) -> str:
+    """Put one number out of range, or lose or widen an array."""
     way = generator.integers(4)
     filled = [name for name in indices if arrays[name].size]
     if way < 2 and filled:
-        return _outside(arrays, str(generator.choice(filled)), generator)
-    name = str(generator.choice([name for name, array in arrays.items() if array.size]))
+        return _outside(arrays, tuple(filled), generator)
+    # a hash table that is gone is made again
+    others = [name for name, array in arrays.items() if array.size and name not in _TABLES]
+    name = str(generator.choice(others))
     if way == 2:
         del arrays[name]
     else:
@@ -234,7 +251,8 @@ def _crafted(
     return f"{name} {'removed' if way == 2 else 'widened'}"
 
 
-def _outside(arrays: dict[str, np.ndarray], name: str, generator: np.random.Generator) -> str:
+def _outside(arrays: Arrays, indices: tuple[str, ...], generator: np.random.Generator) -> str:
+    name = str(generator.choice(indices))
     array = arrays[name] = arrays[name].copy()
     limits = np.iinfo(array.dtype)
     choices = [limits.max] if limits.min == 0 else [limits.max, limits.min, limits.max // 2]
@@ -263,7 +281,7 @@ def run(folder: Path, kind: str, first: int, last: int) -> None:
     path.write_bytes((folder / kind).read_bytes())
     expected = user.results(kind, path)
     # what is crafted is refused for what is wrong with it, not for how it is written
-    craft(kind, folder / kind, path, None)
+    rewritten(kind, folder / kind, path, np.random.default_rng(0), _unchanged)
     assert user.results(kind, path) == expected
     for case in range(first, last):
         generator = np.random.default_rng([SEED, KINDS.index(kind), case])
