@@ -122,7 +122,7 @@ class Vocabulary:
         blob, offsets = arrays.pop(f"{kind}.blob"), arrays.pop(f"{kind}.offsets")
         parts = {"blob": blob, "offsets": offsets}
         expect_arrays(parts, {"blob": (np.uint8,), "offsets": (np.int64,)}, -1)
-        expect_text(f"{kind}", blob, offsets)
+        expect_text(kind, blob, offsets)
         table = arrays.pop(f"{kind}.table", None)
         if table is None:
             return cls.from_arrays(blob, offsets)
