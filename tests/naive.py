@@ -355,10 +355,10 @@ def mine(
 # --- fitted strategies -------------------------------------------------------------------------
 
 
-def learned(
+def factors(
     rules: Sequence[int], confidence: Sequence[float], factor: Sequence[float], bias: float
 ) -> float:
-    """Score by the learned aggregator: weights times factors, discounted by 0.8 each."""
+    """Score by factors: weights times factors, discounted by 0.8 each."""
     terms = (-math.log(1 - confidence[r]) * factor[r] for r in sorted(rules))
     return bias + sum(0.8**i * term for i, term in enumerate(terms))
 

@@ -32,8 +32,8 @@ def add_parser(verbs: Any) -> Parser:
         "--strategies",
         metavar="A,B,...",
         help="max, max+, noisy-or, noisy-or-top-5 (any number), mean, log-odds; fitted on valid: "
-        "noisy-or-top-h*, tuned, safran, sparse, learned; FILE.kgagg: a strategy that `kgagg fit` "
-        "wrote; all: every strategy (default: the paper's)",
+        "noisy-or-top-h*, tuned, safran, sparse, factors, learned; FILE.kgagg: a strategy that "
+        "`kgagg fit` wrote; all: every strategy (default: the paper's)",
     )
     options.add_top_x(parser)
     options.add_top_h(parser)

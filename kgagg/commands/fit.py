@@ -26,7 +26,7 @@ def add_parser(verbs: Any) -> Parser:
         "--strategy",
         required=True,
         metavar="NAME",
-        help="noisy-or-top-h*, tuned, learned, safran or sparse",
+        help="noisy-or-top-h*, tuned, learned, factors, safran or sparse",
     )
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE.kgagg", help="where to write"

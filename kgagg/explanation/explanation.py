@@ -44,8 +44,10 @@ class Reason:
     ----------
     rule : int
         Its rank in the rule set.
+    adds : float
+        What it adds to the score of the strategy.
     share : float
-        Its share of the score.
+        The same, as a share of what all rules and features add (or take away, if negative).
     group : str
         The group of rules to which it belongs for the strategy, "" if there is none.
     groundings : list of tuples of (head, relation, tail)
@@ -53,9 +55,26 @@ class Reason:
     """
 
     rule: int
+    adds: float
     share: float
     group: str
     groundings: list[tuple[Fact, ...]]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What adds to the score besides rules.
+
+    Attributes
+    ----------
+    name : str
+    adds, share : float
+        See `Reason`.
+    """
+
+    name: str
+    adds: float
+    share: float
 
 
 @dataclass(frozen=True)
@@ -92,6 +111,8 @@ class Standing:
         The first of the other candidates, if any, and its score.
     reasons : list of Reason
         By descending confidence.
+    features : list of Feature
+        By what they add or take away, the most first.
     count : int
         How many rules predict the fact, those that are not listed included.
     needed : list of Needed
@@ -105,6 +126,7 @@ class Standing:
     candidates: int
     leader: tuple[int, float] | None
     reasons: list[Reason]
+    features: list[Feature]
     count: int
     needed: list[Needed]
 
@@ -162,6 +184,7 @@ class Explanation:
                 "confidence": float(rules.confidence[one.rule]),
                 "predicted": int(rules.predicted[one.rule]),
                 "correct": int(rules.correct[one.rule]),
+                "adds": one.adds if np.isfinite(one.adds) else None,
                 "share": one.share,
                 "group": one.group,
                 "groundings": [[named(fact) for fact in way] for way in one.groundings],
@@ -176,6 +199,7 @@ class Explanation:
                 "leader": leader and {"entity": entities[leader[0]], "score": leader[1]},
                 "rules": one.count,
                 "reasons": [reason(each) for each in one.reasons],
+                "features": [dataclasses.asdict(each) for each in one.features],
                 "would_rank_first_with": [
                     {
                         "fact": named(each.fact),
@@ -266,22 +290,31 @@ def _standing(
         first = int(others[np.argmax(scores[0, others])])
         leader = int(firings.candidate[first]), float(shown[first])
     own = np.flatnonzero(firings.candidate == target)
-    own_score, count, reasons = None, 0, []
+    own_score, count, reasons, features = None, 0, [], []
     if len(own):
         own_score, rules = float(shown[own[0]]), _rules_of(firings, own[0])
         count = len(rules)
-        parts = strategy.contributions(rules, firings.confidence)
-        shares = parts / parts.sum() if np.isfinite(parts).all() and parts.sum() else parts * 0
-        listed = zip(rules.tolist(), shares.tolist(), strategy.groups(rules), strict=True)
-        for rule, share, group in itertools.islice(listed, top or None):
+        parts, besides = strategy.explained(firings, int(own[0]))
+        every_part = np.concatenate([parts, list(besides.values())])
+        total = np.abs(every_part).sum()
+        shares = every_part / total if np.isfinite(total) and total else np.zeros(len(every_part))
+        features = [
+            Feature(name, value, share)
+            for (name, value), share in zip(besides.items(), shares[count:].tolist(), strict=True)
+        ]
+        features.sort(key=lambda one: -abs(one.adds))
+        columns = (rules.tolist(), parts.tolist(), shares[:count].tolist(), strategy.groups(rules))
+        listed = zip(*columns, strict=True)
+        for rule, adds, share, group in itertools.islice(listed, top or None):
             every = groundings(
                 engine.graph, engine.rules, rule, head, tail, engine.semantics, direction
             )
-            reasons.append(Reason(rule, share, group, list(itertools.islice(every, ways or None))))
+            found = list(itertools.islice(every, ways or None))
+            reasons.append(Reason(rule, adds, share, group, found))
     needed = []
     if pessimistic != 1:
-        found = _needed(engine, fact, direction, firings, first, strategy)
-        needed = list(itertools.islice(found, 3))
+        missing = _needed(engine, fact, direction, firings, first, strategy)
+        needed = list(itertools.islice(missing, 3))
     return Standing(
         direction,
         own_score,
@@ -290,6 +323,7 @@ def _standing(
         len(firings),
         leader,
         reasons,
+        features,
         count,
         needed,
     )

@@ -62,6 +62,10 @@ def text(explanation: Plain) -> str:
             ]
         if more := standing["rules"] - len(standing["reasons"]):
             lines.append(f"  and {more:,} more rules")
+        lines += [
+            f"  {one['adds']:+.4f} {one['share']:6.1%}  {one['name']}"
+            for one in standing["features"]
+        ]
         for needed in standing["would_rank_first_with"]:
             lines.append(
                 f"  would rank first with {_atom(needed['fact'])}: "
@@ -141,7 +145,12 @@ def _rules(title: str, standing: Plain, fact: Sequence[str]) -> str:
     more = standing["rules"] - len(standing["reasons"])
     rest = f"<p class='soft'>And {more:,} more rules.</p>" if more else ""
     rules = "".join(_rule(reason, fact) for reason in standing["reasons"])
-    return f"<h2>{escape(title)}</h2>{rules}{rest}"
+    features = "".join(
+        f"<li>{escape(one['name'])}: {one['adds']:+.4f} ({one['share']:.1%} of the score)</li>"
+        for one in standing["features"]
+    )
+    features = features and f"<p>Besides rules:</p><ul>{features}</ul>"
+    return f"<h2>{escape(title)}</h2>{rules}{rest}{features}"
 
 
 def _rule(reason: Plain, fact: Sequence[str]) -> str:

@@ -140,7 +140,8 @@ class Experiment:
     def plots(self, *forms: str) -> list[str]:
         """Return all plots in these formats."""
         names = ["curve", "tradeoff", "chosen", "rules", "gain"]
-        names += ["learning"] if {"learned", "sparse"} & set(self.fitted) else []
+        names += ["learning"] if {"factors", "sparse"} & set(self.fitted) else []
+        names += ["trees"] if "learned" in self.fitted else []
         names += ["thresholds"] if "safran" in self.fitted else []
         return [f"<results>/plots/{name}.{form}" for name in names for form in forms]
 

@@ -21,8 +21,10 @@ PICTURES = {
     "tradeoff": "MRR against the seconds that a strategy takes alone, with intervals of both: the "
     "trade-off that the paper argues with.",
     "chosen": "How many relations and directions chose which h on valid.",
-    "learning": "MRR on valid after each epoch of the strategies that learn; of learned, on facts "
+    "learning": "MRR on valid after each epoch of the strategies that learn; of factors, on facts "
     "that were left out.",
+    "trees": "MRR on facts of valid that were left out, with more and more trees of learned; "
+    "without any it is that of factors.",
     "thresholds": "MRR on valid of SAFRAN with one threshold for all relations: at 1 each rule is "
     "a cluster of its own, which is noisy-or.",
     "gain": "What NO top-h* gains over MAX+ for each relation and direction; the larger the mark, "

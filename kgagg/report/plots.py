@@ -36,6 +36,7 @@ def draw(results: Sequence[Result], times: Sequence[Mapping[str, Any]], folder: 
             ("chosen", _chosen(results)),
             ("learning", _fits(results, "epochs")),
             ("thresholds", _fits(results, "threshold")),
+            ("trees", _fits(results, "trees")),
             ("rules", _rules(results)),
             ("gain", _gain(results)),
         ):

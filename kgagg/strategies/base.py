@@ -91,6 +91,28 @@ class Strategy(ABC):
         """
         return np.where(np.arange(len(rules)) == 0, confidence[rules], 0.0)
 
+    def explained(self, firings: Firings, row: int) -> tuple[np.ndarray, dict[str, float]]:
+        """Return what rules and other features add to the score of one candidate.
+
+        By default there are no other features (see `contributions`).
+
+        Parameters
+        ----------
+        firings : Firings
+            With all rules.
+        row : int
+            The candidate.
+
+        Returns
+        -------
+        rules : float64[n]
+            By rule, in the order of `firings`.
+        others : dict of str to float
+            By feature. Where there are any, all parts sum to the score.
+        """
+        rules = firings.rules[slice(*firings.rule_ptr[row : row + 2])]
+        return self.contributions(rules, firings.confidence), {}
+
     def groups(self, rules: np.ndarray) -> list[str]:
         """Return the name of the group to which each rule belongs, "" for none.
 

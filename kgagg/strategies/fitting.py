@@ -119,3 +119,18 @@ def by_slot(values: np.ndarray, relations: np.ndarray, default: np.ndarray) -> n
     for direction in (0, 1):
         result[2 * seen + direction] = values[2 * relations[seen] + direction]
     return result
+
+
+def inverse(before: np.ndarray, count: int) -> np.ndarray:
+    """Return the new number of each of `count` old ones, -1 for none.
+
+    Parameters
+    ----------
+    before : int64[n]
+        The old number of each new one, -1 for none (see `Strategy.renumbered`).
+    count : int
+    """
+    result = np.full(count, -1)
+    seen = np.flatnonzero(before >= 0)
+    result[before[seen]] = seen
+    return result

@@ -1,307 +1,516 @@
-r"""An aggregator that learns on valid what rules and candidates are worth.
+"""A ranker over features of rules, learned on valid.
 
-The score of a candidate that the rules 1, 2, ... predict, in descending order of confidence, is
+The best candidates of a query by `kgagg.strategies.factors` are ranked anew: their score is that
+of factors, scaled, plus what two ensembles of trees (LightGBM) make of
+`kgagg.strategies.features`. One learns to rank (lambdarank), from the score of factors on; the
+other learns the log-odds that a candidate is a target, which are the same in all queries. They err
+in different ways: the sum is better than each. The other candidates keep their order below. Targets
+that are not among the best are not learned from: a place that only targets can have would give them
+away.
 
-.. math:: \sum_i 0.8^{i-1} \, f_i \, (-\log(1 - conf_i)) + b
+Everything is learned on valid, in folds of triples, so that a triple's other direction gives
+nothing away. The factors that score a fold are learned on the others, and the other folds' targets
+are left out of its queries as known facts are. How many trees there are is chosen by the MRR of
+half the folds under trees that the other half grew, and vice versa. So are compared the ranker,
+factors alone and noisy-or-top-h*; what is best is used, and the report says which.
 
-which is noisy-or with a smooth cut in place of top-h, when all factors f are 1 and b is 0. The
-factor of a rule is one plus a change for the rule itself and changes that it shares with rules of
-the same head relation: those of its type, with its body, and with its head constant. A rule that
-seldom fires on valid thus takes after its kin. The bias b depends on how many facts of the query's
-relation the candidate has in train already: one that has a value of a functional relation needs no
-other. It is the sum of one for the relation and direction and one for all.
-
-Changes and biases follow the gradient of a softmax over the candidates of each query in valid, a
-convex loss, for as many epochs as serve triples that were left out best; none, if learning does not
-help. The other answers of valid are no negatives, but answers that were left out are: so are those
-of test when all of valid is learned from.
+Without LightGBM (``pip install kgagg[learned]``) it is factors or noisy-or-top-h*.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self
+import dataclasses
+import importlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from kgagg.engine.firings import Firings
-from kgagg.graph.graph import Graph
+from kgagg.engine.queries import Queries
 from kgagg.ranking.targets import reciprocal_ranks, target_rows
-from kgagg.rules.confidence import weight_of
-from kgagg.rules.ruleset import RuleSet
-from kgagg.rules.shapes import SIDE
-from kgagg.strategies import _learned
-from kgagg.strategies.base import Strategy, register
-from kgagg.strategies.fitting import Fitting, by_slot
-from kgagg.util.checks import (
-    expect,
-    expect_arrays,
-    expect_ascending,
-    expect_within,
-)
+from kgagg.ranking.ties import harmonic_numbers, values
+from kgagg.strategies import _features
+from kgagg.strategies.base import REGISTERED, TOP_H, Strategy, register
+from kgagg.strategies.factors import DEPTH, Factors
+from kgagg.strategies.features import COLUMNS, OF_RULES, RELATION, Chosen, Features, pointers
+from kgagg.strategies.fitting import Fitting
+from kgagg.strategies.scoring import best_rules, rank_all, score
+from kgagg.strategies.tuned import NoisyOrTopHStar, top_h_choices, tune
 from kgagg.util.progress import Progress
 
-DEPTH, EPOCHS, FOLDS = 20, 4, 2
-SCALES = (1.0, 2.0, 4.0, 8.0)
-_DISCOUNT = 0.8 ** np.arange(DEPTH)
-# of the rule itself, its type, its body, its head constant, and of the bias
-_RATES = np.array([0.05, 0.02, 0.02, 0.02, 0.003])
-# the number of facts at which a new bin begins
-_EDGES = np.array([1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
+# how many candidates of a query are ranked anew; into how many folds triples are put; the most
+# epochs of factors
+CUT, FOLDS, EPOCHS = 50, 4, 3
+# how many trees of each ensemble are tried: up to the one, in steps of the other
+TREES, STEP = 250, 10
+# of the scores of factors, for which they have a scale of their own
+_SCALE = 0.25
+# a tree has a leaf for this many targets, within these bounds
+_TARGETS_PER_LEAF, _LEAVES = 400, (4, 31)
+_MISSING = "learned uses factors, as lightgbm is not installed (pip install kgagg[learned])"
+# of each ensemble
+_OBJECTIVES: tuple[dict[str, Any], ...] = (
+    {"objective": "lambdarank", "lambdarank_truncation_level": 20, "learning_rate": 0.05},
+    {"objective": "binary", "learning_rate": 0.1},
+)
+# the same trees for any number of threads
+_OPTIONS = {
+    "metric": "none",
+    "min_data_in_leaf": 50,
+    "feature_fraction": 0.5,
+    "deterministic": True,
+    "force_col_wise": True,
+    "verbose": -1,
+}
 
 
 @register("learned")
 class Learned(Strategy):
-    """Discounted noisy-or with learned factors and biases (see the module).
+    """Trees over features of rules (see the module).
+
+    Parameters
+    ----------
+    top_h : sequence of int
+        What ``noisy-or-top-h*`` chooses from (see `TOP_H`).
+    without : sequence of str
+        Families of features that are not used (see `FAMILIES`).
 
     Attributes
     ----------
-    factor : float64[all rules]
-    bias : float64[2 * relations + 1, bins]
-        By slot (twice the relation, plus the direction); the last row counts for all.
-    key : int64[n]
-        Ascending: ``slot * entities + entity``, for entities that have facts in train.
-    bin : uint8[n]
-        Their bins; an entity without facts is in bin 0.
-    entities : int
+    base : Strategy
+        `Factors`, or what is used in place of the ranker.
+    features : Features or None
+        None if there is no ranker.
+    models : tuple of uint8[n]
+        LightGBM's text of each ensemble.
     """
 
     name = "learned"
     best = DEPTH
     needs = ("train", "valid")
-    factor: np.ndarray
-    bias: np.ndarray
-    key: np.ndarray
-    bin: np.ndarray
-    entities: int
+    base: Strategy
+    features: Features | None
+    models: tuple[np.ndarray, ...]
+
+    def __init__(self, top_h: Sequence[int] = TOP_H, without: Sequence[str] = ()) -> None:
+        self.top_h, self.without = tuple(top_h), tuple(without)
+        best = best_rules(top_h_choices(top_h))
+        self.best = max(DEPTH, best)
+
+    @classmethod
+    def named(cls, name: str, top_h: Sequence[int] = TOP_H) -> Learned:
+        """Compare with noisy-or-top-h* for these h."""
+        return cls(top_h)
+
+    # --- scoring -------------------------------------------------------------------------------
 
     def score(self, firings: Firings) -> np.ndarray:
-        """Return the discounted sum of the weights, with factors and bias."""
-        return np.asarray(
-            _learned.score(
-                firings.query_ptr,
-                firings.queries.slots,
-                firings.rule_ptr,
-                firings.rules,
-                self.factor * _finite(firings.weight),
-                _DISCOUNT,
-                self.bias,
-                _bins(firings, self.key, self.bin, self.entities),
-            )
-        )
+        """Return the scores of the ranker, or of what is used in its place."""
+        first = score(firings, [self.base])[0]
+        if self.features is None:
+            return first
+        chosen = Chosen.best(firings, first, CUT)
+        described = self.features(firings, chosen, first)
+        before = first * self._scale
+        return _ranked_anew(firings.query_ptr, before, chosen, self._predicted(described)[:, 0])
+
+    def display(self, firings: Firings, scores: np.ndarray) -> np.ndarray:
+        """Return the scores, as what is used in place of the ranker shows them."""
+        return scores if self.features else self.base.display(firings, scores)
+
+    @property
+    def _scale(self) -> float:
+        return float((self.report or {})["scale"])
+
+    def _predicted(self, described: np.ndarray, parts: bool = False) -> np.ndarray:
+        """Return what trees give: float64[n, 1], or by column, and last what all have in common."""
+        if "_trees" not in vars(self):
+            import lightgbm
+
+            texts = (model.tobytes().decode() for model in self.models)
+            self._trees = [lightgbm.Booster(model_str=text) for text in texts]
+        if not len(described):
+            return np.empty((0, 1))
+        options: dict[str, Any] = {"raw_score": True, "pred_contrib": parts, "num_threads": 1}
+        found = [np.asarray(one.predict(described, **options)) for one in self._trees]
+        return np.sum(found, axis=0).reshape(len(described), -1)
+
+    # --- explaining ----------------------------------------------------------------------------
 
     def contributions(self, rules: np.ndarray, confidence: np.ndarray) -> np.ndarray:
-        """Return the discounted weight of each rule, with its factor."""
-        discount = np.zeros(len(rules))
-        discount[:DEPTH] = _DISCOUNT[: len(rules)]
-        weight = _finite(weight_of(confidence[rules]))
-        return np.asarray(discount * weight * self.factor[rules])
+        """Return what each rule adds before the trees; `explained` has what it adds in all."""
+        return self.base.contributions(rules, confidence)
+
+    def explained(self, firings: Firings, row: int) -> tuple[np.ndarray, dict[str, float]]:
+        """Return what rules and families of features add to the score of a candidate.
+
+        The parts that trees ascribe to features (Shapley values) sum to what they add. The feature
+        of one rule counts for this rule; those of all rules, and the score of factors, count for
+        each in proportion to its part of that score.
+        """
+        rules, others = self.base.explained(firings, row)
+        if self.features is None:
+            return rules, others
+        first = score(firings, [self.base])[0]
+        chosen = Chosen.best(firings, first, CUT)
+        place = np.flatnonzero(chosen.row == row)
+        rules = rules * self._scale
+        others = {name: value * self._scale for name, value in others.items()}
+        if not len(place):
+            rest = self.score(firings)[row] - rules.sum() - sum(others.values())
+            return rules, others | {f"beyond the first {CUT}": float(rest)}
+        *found, common = self._predicted(self.features(firings, chosen, first)[place], True)[0]
+        share = np.abs(rules)
+        share = share / share.sum() if share.any() else np.full(len(rules), 1 / len(rules))
+        for column, value in zip(COLUMNS, found, strict=True):
+            if 0 <= column.rule < len(rules):
+                rules[column.rule] += value
+            elif column.family in OF_RULES:
+                rules += value * share
+            else:
+                others[column.family] = others.get(column.family, 0.0) + float(value)
+        return rules, others | {"every candidate": float(common)}
+
+    def choice(self, relation: int, direction: int) -> Strategy:
+        """Return itself, or what was chosen by the strategy in place of the ranker."""
+        return self if self.features else self.base.choice(relation, direction)
+
+    # --- files ---------------------------------------------------------------------------------
 
     def arrays(self) -> Mapping[str, np.ndarray]:
-        """Return factors and biases."""
-        return {
-            "factor": self.factor,
-            "bias": self.bias,
-            "key": self.key,
-            "bin": self.bin,
-            "entities": np.array([self.entities]),
-        }
+        """Return the trees, and all that features and the base are made of."""
+        parts = {f"base.{name}": array for name, array in self.base.arrays().items()}
+        if self.features:
+            named = self.features.arrays().items()
+            parts |= {f"features.{name}": array for name, array in named}
+            parts |= {f"model.{i}": model for i, model in enumerate(self.models)}
+        return parts
 
     @classmethod
     def restore(cls, report: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Make the strategy from factors and biases."""
-        parts = dict(arrays)
-        expect_arrays(parts, {"entities": (np.int64,)}, 1)
-        entities = int(parts.pop("entities")[0])
-        return cls.fitted_with(report, **parts, entities=entities)
+        """Make the strategy from what `arrays` gave."""
+
+        def under(prefix: str) -> dict[str, np.ndarray]:
+            return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+
+        base = REGISTERED[report["base"]].restore(report["base_report"], under("base."))
+        models = tuple(under("model.").values())
+        features = Features.restore(under("features.")) if models else None
+        return cls._with(report, base, features, models)
+
+    @classmethod
+    def _with(
+        cls,
+        report: Mapping[str, Any],
+        base: Strategy,
+        features: Features | None = None,
+        models: tuple[np.ndarray, ...] = (),
+    ) -> Self:
+        named = {"base": base.name, "base_report": dict(base.report or {})}
+        parts = {"base": base, "features": features, "models": models, "best": base.best}
+        return cls.fitted_with({**report, **named}, **parts)
 
     def check(self, rules: int, relations: int, entities: int) -> None:
-        """Check that each rule has a factor, each slot its biases, and each key a bin."""
-        bins, keys = len(_EDGES) + 1, len(self.key)
-        expect_arrays(vars(self), {"factor": (np.float64,)}, rules)
-        expect_arrays(vars(self), {"bias": (np.float64,)}, 2 * relations + 1, bins)
-        expect_arrays(vars(self), {"key": (np.int64,), "bin": (np.uint8,)}, keys)
-        expect(self.entities == entities, "has other entities than names")
-        expect_within("key", self.key, 0, 2 * relations * entities - 1)
-        expect_ascending("key", self.key, np.array([0, keys]))
-        expect_within("bin", self.bin, 0, bins - 1)
+        """Check what scores first, and what features are computed with."""
+        self.base.check(rules, relations, entities)
+        if self.features is not None:
+            self.features.check(rules, relations, entities)
 
     def renumbered(self, relations: np.ndarray, entities: np.ndarray) -> Self:
-        """Return the strategy for other numbers; what is new has no facts and no bias."""
-        none = np.zeros((2, self.bias.shape[1]))
-        bias = np.concatenate([by_slot(self.bias[:-1], relations, none), self.bias[-1:]])
-        slot, entity = np.divmod(self.key, self.entities)
-        relation = _inverse(relations, len(self.bias) // 2)[slot >> 1]
-        entity = _inverse(entities, self.entities)[entity]
-        kept = np.flatnonzero((relation >= 0) & (entity >= 0))
-        key = (2 * relation[kept] + (slot[kept] & 1)) * len(entities) + entity[kept]
-        order = np.argsort(key)
-        return self.fitted_with(
-            self.report or {},
-            factor=self.factor,
-            bias=bias,
-            key=key[order],
-            bin=self.bin[kept][order],
-            entities=len(entities),
-        )
+        """Return the strategy for other numbers; what is new has no facts."""
+        base = self.base.renumbered(relations, entities)
+        features = self.features and self.features.renumbered(relations, entities)
+        return self._with(self.report or {}, base, features, self.models)
+
+    # --- fitting -------------------------------------------------------------------------------
 
     def fit(self, fitting: Fitting) -> Self:
-        """Choose the number of epochs on triples that are left out, then learn from all."""
-        engine, valid, seed = fitting.engine, fitting.valid(self.best), fitting.seed
-        key, bin = _degrees(engine.graph)
-        entities = len(engine.graph.entities)
-        bins = _bins(valid, key, bin, entities)
-        lesson = _Lesson(valid, bins, _groups(engine.rules), 2 * len(engine.graph.relations))
-        triples = valid.queries.triple
-        fold = np.random.default_rng(seed).integers(FOLDS, size=triples.max() + 1)[triples]
-        with Progress("learn", FOLDS * EPOCHS, "epochs", quiet=fitting.quiet) as progress:
-
-            def held_out(number: int) -> np.ndarray:
-                found = []
-                for values in lesson.epochs(fold != number, EPOCHS, seed):
-                    mrr = reciprocal_ranks(valid, lesson.scores(*values)[None])[0]
-                    found.append(mrr[fold == number].sum())
-                    progress.add(int(len(found) > 1))
-                return np.array(found)
-
-            with ThreadPoolExecutor(min(fitting.workers, FOLDS)) as pool:
-                curve = np.sum(list(pool.map(held_out, range(FOLDS))), axis=0) / len(fold)
-        epochs = int(np.argmax(np.round(curve, 9)))
-        *_, (factor, bias) = lesson.epochs(np.ones(len(fold), np.bool_), epochs, seed)
-        report = {
-            "along": "epochs",
-            "curve": [[epoch, mrr] for epoch, mrr in enumerate(curve.tolist())],
-            "epochs": epochs,
-            "scale": lesson.scale,
-        }
-        return self.fitted_with(
-            report, factor=factor, bias=bias, key=key, bin=bin, entities=entities
+        """Learn factors and trees, and use what does best on triples that are left out."""
+        valid = fitting.valid(self.best)
+        factors, fold, scores = Factors().cross_fit(
+            fitting,
+            valid,
+            FOLDS,
+            epochs=0 if "factors" in self.without else EPOCHS,
+            biased="facts" not in self.without,
         )
+        report = factors.report or {}
+        scale = report["scale"] * _SCALE
+        mrr = {
+            NoisyOrTopHStar.name: _tuned(fitting, valid, self.top_h, fold),
+            Factors.name: report["curve"][report["epochs"]][1],
+        }
+        curve: dict[int, float] = {}
+        if _lightgbm():
+            features = Features.of(fitting.engine)
+            lesson = _Lesson(fitting, features, self.without, scale)
+            for number in range(FOLDS):
+                lesson.add(valid, fold == number, scores[number])
+            del valid, scores
+            curve = lesson.curve()
+            mrr[self.name] = max(curve.values())
+        else:
+            print(f"kgagg: warning: {_MISSING}", file=sys.stderr)
+        used = max(mrr, key=lambda name: round(mrr[name], 9))
+        found = {
+            "used": used,
+            "mrr": mrr,
+            "along": "trees" if curve else report["along"],
+            "curve": [list(point) for point in curve.items()] or report["curve"],
+            "scale": scale,
+        }
+        if used == NoisyOrTopHStar.name:
+            return self._with(found, NoisyOrTopHStar(self.top_h).fit(fitting))
+        if used == Factors.name:
+            return self._with(found, factors)
+        trees = max(curve, key=lambda number: round(curve[number], 9))
+        return self._with({**found, "trees": trees}, factors, features, lesson.grow(trees))
+
+
+class _Part(NamedTuple):
+    """The best candidates of the queries of a fold that have a target among them.
+
+    Attributes
+    ----------
+    described : float32[n, columns]
+    target : bool[n]
+    start : float64[n]
+        The score before the trees.
+    size : int64[queries]
+    """
+
+    described: np.ndarray
+    target: np.ndarray
+    start: np.ndarray
+    size: np.ndarray
 
 
 class _Lesson:
-    """What there is to learn from.
+    """What trees learn from.
 
     Parameters
     ----------
-    valid : Firings
-    bins : uint8[candidates]
-    group : int32[all rules, groups]
-    slots : int
+    fitting : Fitting
+    features : Features
+    without : sequence of str
+        Families that are not used.
+    scale : float
+        Of the scores before the trees.
     """
 
-    def __init__(self, valid: Firings, bins: np.ndarray, group: np.ndarray, slots_: int) -> None:
-        self.valid, self.bins, self.group, self.slots = valid, bins, group, slots_
-        queries = valid.queries
-        self.weight = _finite(valid.weight)
-        self.slot = queries.slots
-        self.row = target_rows(valid)
-        every, still = np.ones(len(self.row), np.bool_), np.zeros(len(_RATES))
-        order = np.arange(len(queries))
-        losses = [self._step(order, every, s, still, self._start()) for s in SCALES]
-        self.scale = SCALES[int(np.argmin(losses))]
+    def __init__(
+        self, fitting: Fitting, features: Features, without: Sequence[str], scale: float
+    ) -> None:
+        self.fitting, self.features, self.scale = fitting, features, scale
+        self.left_out = [i for i, column in enumerate(COLUMNS) if column.family in without]
+        self.parts: list[_Part] = []
+        # the targets, and the reciprocal ranks of those that are not among the best candidates
+        self.targets, self.beyond = 0, 0.0
 
-    def _start(self) -> tuple[np.ndarray, ...]:
-        changes = (self.group.shape[1], len(self.weight))
-        biases = (self.slots + 1, len(_EDGES) + 1)
-        return np.zeros(changes), np.ones(changes), np.zeros(biases), np.ones(biases)
+    def add(self, valid: Firings, used: np.ndarray, scores: np.ndarray) -> None:
+        """Add a fold.
 
-    def _step(
-        self,
-        order: np.ndarray,
-        used: np.ndarray,
-        scale: float,
-        rates: np.ndarray,
-        state: tuple[np.ndarray, ...],
-    ) -> float:
-        valid = self.valid
-        return float(
-            _learned.learn(
-                order,
-                valid.query_ptr,
-                self.slot,
-                valid.queries.target_ptr,
-                self.row,
-                used,
-                valid.rule_ptr,
-                valid.rules,
-                self.weight,
-                _DISCOUNT,
-                self.bins,
-                self.group,
-                scale,
-                rates,
-                *state,
-            )
+        Parameters
+        ----------
+        valid : Firings
+        used : bool[targets]
+            Those of the fold; other targets are no candidates.
+        scores : float64[candidates]
+            By factors that were learned without the fold.
+        """
+        firings, row = _only(valid, used)
+        first = scores[row]
+        wanted = target_rows(firings)
+        chosen = Chosen.best(firings, first, CUT)
+        target = np.isin(chosen.row, wanted)
+        size = np.diff(chosen.ptr)
+        query = np.repeat(np.arange(len(size)), size)
+        has = np.bincount(query, target, len(size)) > 0
+        kept = np.flatnonzero(has[query])
+        described = np.concatenate(
+            [
+                self.features(part, Chosen.best(part, one, CUT), one)
+                for part, one in _pieces(firings, first)
+            ]
+        )[kept]
+        described[:, self.left_out] = 0.0
+        start = first[chosen.row[kept]] * self.scale
+        self.parts.append(_Part(described, target[kept], start, size[has]))
+        self.targets += len(wanted)
+        lost = ~np.isin(wanted, chosen.row)
+        self.beyond += float(reciprocal_ranks(firings, first[None])[0, lost].sum())
+
+    def curve(self) -> dict[int, float]:
+        """Return the MRR for numbers of trees, on folds that they were not grown on."""
+        totals = np.full(TREES // STEP + 1, self.beyond)
+        harmonic = harmonic_numbers(CUT)
+        for half in (0, 1):
+            part, other = (_joined(self.parts[i::2]) for i in (half, 1 - half))
+            scores = np.tile(other.start, (len(totals), 1))
+            for objective in _OBJECTIVES:
+                model = self._grow(part, objective, TREES)
+                for i in range(1, len(totals)):
+                    scores[i:] += model.predict(
+                        other.described,
+                        start_iteration=(i - 1) * STEP,
+                        num_iteration=STEP,
+                        raw_score=True,
+                        num_threads=self.fitting.workers,
+                    )
+            ptr = pointers(other.size)
+            totals += [
+                _features.reciprocal_rank(ptr, other.target, one, harmonic) for one in scores
+            ]
+        return dict(zip(range(0, TREES + 1, STEP), (totals / self.targets).tolist(), strict=True))
+
+    def grow(self, trees: int) -> tuple[np.ndarray, ...]:
+        """Learn from all folds; return LightGBM's text of each ensemble, uint8[n]."""
+        part = _joined(self.parts)
+        texts = (self._grow(part, one, trees).model_to_string() for one in _OBJECTIVES)
+        # without their settings, which name the number of threads
+        plain = (text.partition("\nparameters:")[0].encode() + b"\n" for text in texts)
+        return tuple(np.frombuffer(text, np.uint8) for text in plain)
+
+    def _grow(self, part: _Part, objective: Mapping[str, Any], trees: int) -> Any:
+        """Return an ensemble that learned from a part."""
+        lightgbm, fitting = _lightgbm(), self.fitting
+        ranks = objective["objective"] == "lambdarank"
+        options = {
+            **_OPTIONS,
+            **objective,
+            "num_leaves": int(np.clip(part.target.sum() // _TARGETS_PER_LEAF, *_LEAVES)),
+            "seed": fitting.seed,
+            "num_threads": fitting.workers,
+        }
+        data = lightgbm.Dataset(
+            part.described,
+            part.target,
+            group=part.size if ranks else None,
+            init_score=part.start if ranks else None,
+            categorical_feature=[RELATION],
+            params=options,
         )
-
-    def epochs(
-        self, used: np.ndarray, epochs: int, seed: int
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield factor and bias before the first epoch and after each one."""
-        state = self._start()
-        generator = np.random.default_rng(seed)
-        for epoch in range(epochs + 1):
-            if epoch:
-                order = generator.permutation(len(self.slot))
-                self._step(order, used, self.scale, _RATES, state)
-            changes = [c[g] for c, g in zip(state[0], self.group.T, strict=True)]
-            yield 1.0 + np.sum(changes, axis=0), state[2]
-
-    def scores(self, factor: np.ndarray, bias: np.ndarray) -> np.ndarray:
-        """Return the score of each candidate: float64[candidates]."""
-        valid = self.valid
-        value = factor * self.weight
-        shape = (valid.query_ptr, self.slot, valid.rule_ptr, valid.rules)
-        return np.asarray(_learned.score(*shape, value, _DISCOUNT, bias, self.bins))
+        model = lightgbm.Booster(options, data)
+        with Progress("grow", trees, "trees", quiet=fitting.quiet) as progress:
+            for _ in range(trees):
+                model.update()
+                progress.add(1)
+        return model
 
 
-def _inverse(before: np.ndarray, count: int) -> np.ndarray:
-    """Return the new number of each of `count` old ones, -1 for none (see `renumbered`)."""
-    result = np.full(count, -1)
-    seen = np.flatnonzero(before >= 0)
-    result[before[seen]] = seen
+def _lightgbm() -> Any:
+    """Return the module, None if it is not installed."""
+    try:
+        return importlib.import_module("lightgbm")
+    except ImportError:
+        return None
+
+
+def _ranked_anew(
+    query_ptr: np.ndarray, before: np.ndarray, chosen: Chosen, trees: np.ndarray
+) -> np.ndarray:
+    """Add what trees give to chosen candidates, and move the others of a query below them.
+
+    Parameters
+    ----------
+    query_ptr : int64[queries + 1]
+    before : float64[candidates]
+        The scores before the trees.
+    chosen : Chosen
+    trees : float64[n]
+
+    Returns
+    -------
+    float64[candidates]
+    """
+    result, after = before.copy(), before[chosen.row] + trees
+    some = np.flatnonzero(np.diff(query_ptr))
+    down = np.zeros(len(query_ptr) - 1)
+    if len(some):
+        lowest = [np.minimum.reduceat(x, chosen.ptr[some]) for x in (after, before[chosen.row])]
+        down[some] = lowest[0] - lowest[1] - 1.0
+    result += np.repeat(down, np.diff(query_ptr))
+    result[chosen.row] = after
     return result
 
 
-def _finite(weight: np.ndarray) -> np.ndarray:
-    """Bound the weights of rules of confidence 1, which are infinite."""
-    return np.minimum(weight, 40.0)
+def _joined(parts: Sequence[_Part]) -> _Part:
+    return _Part(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _groups(rules: RuleSet) -> np.ndarray:
-    """Return the groups of each rule, numbered by kind of group: int32[all rules, 4]."""
-    relation, types = rules.relation, rules.types
-    side = rules.flags & SIDE
-    kinds = [
-        (relation, types),
-        (relation, types, rules.body),
-        (relation, types, side, rules.head_constant),
-    ]
-    numbers = [np.arange(len(rules))]
-    for columns in kinds:
-        code = np.zeros(len(rules), np.int64)
-        for column in columns:
-            # from 0: there are negative numbers for what is no entity
-            column = column.astype(np.int64) - int(column.min(initial=0))
-            code = code * (int(column.max(initial=0)) + 1) + column
-        numbers.append(np.unique(code, return_inverse=True)[1])
-    return np.ascontiguousarray(np.stack(numbers, axis=1).astype(np.int32))
+def _pieces(firings: Firings, scores: np.ndarray) -> Iterator[tuple[Firings, np.ndarray]]:
+    """Yield firings and scores of some queries after the other, which take less memory."""
+    for start in range(0, len(firings.queries), 1024):
+        stop = min(start + 1024, len(firings.queries))
+        yield firings.part(start, stop), scores[slice(*firings.query_ptr[[start, stop]])]
 
 
-def _degrees(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-    """Return keys and bins of the entities that have facts in train (see `Learned`)."""
-    head, relation, tail = graph.train.astype(np.int64).T
-    entities = len(graph.entities)
-    keys = np.concatenate([2 * relation * entities + tail, (2 * relation + 1) * entities + head])
-    key, count = np.unique(keys, return_counts=True)
-    return key, np.digitize(count, _EDGES).astype(np.uint8)
+def _only(firings: Firings, used: np.ndarray) -> tuple[Firings, np.ndarray]:
+    """Return the queries with used targets, as if other targets were known facts.
+
+    Parameters
+    ----------
+    firings : Firings
+    used : bool[targets]
+
+    Returns
+    -------
+    firings : Firings
+    row : int64[candidates]
+        The rows of its candidates in `firings`.
+    """
+    queries = firings.queries
+    owner = np.repeat(np.arange(len(queries)), np.diff(queries.target_ptr))
+    wanted = np.bincount(owner[used], minlength=len(queries)) > 0
+    query = np.repeat(np.arange(len(queries)), np.diff(firings.query_ptr))
+    kept = wanted[query]
+    known = target_rows(firings)[~used]
+    kept[known[known >= 0]] = False
+    row = np.flatnonzero(kept)
+    size = np.diff(firings.rule_ptr)[row]
+    rule_ptr = pointers(size)
+    rule = np.arange(rule_ptr[-1]) + np.repeat(firings.rule_ptr[row] - rule_ptr[:-1], size)
+    part = dataclasses.replace(
+        firings,
+        queries=Queries(
+            queries.relation[wanted],
+            queries.direction[wanted],
+            queries.entity[wanted],
+            pointers(np.bincount(owner[used], minlength=len(queries))[wanted]),
+            queries.target[used],
+            queries.triple[used],
+        ),
+        query_ptr=pointers(np.bincount(query[row], minlength=len(queries))[wanted]),
+        candidate=firings.candidate[row],
+        count=firings.count[row],
+        strength=firings.strength[row],
+        level=firings.level[row],
+        rule_ptr=rule_ptr,
+        rules=firings.rules[rule],
+    )
+    return part, row
 
 
-def _bins(firings: Firings, key: np.ndarray, bin: np.ndarray, entities: int) -> np.ndarray:
-    """Return the bin of each candidate: uint8[candidates]."""
-    slot = np.repeat(firings.queries.slots, np.diff(firings.query_ptr))
-    wanted = slot * entities + firings.candidate
-    place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
-    return np.where(key[place] == wanted, bin[place], 0).astype(np.uint8)
+def _tuned(fitting: Fitting, valid: Firings, top_h: Sequence[int], fold: np.ndarray) -> float:
+    """Return the MRR of noisy-or-top-h* on folds, with h chosen on the others."""
+    names = (fitting.engine.graph.entities, fitting.engine.graph.relations)
+    none = np.zeros(len(valid))
+    chunks = (part for part, _ in _pieces(valid, none))
+    ranks = rank_all(chunks, top_h_choices(top_h), fitting.triples, *names, threads=fitting.threads)
+    of_triple = np.zeros(len(ranks.triples), np.int64)
+    of_triple[valid.queries.triple] = fold
+    value, total = values(ranks), 0.0
+    for number in range(FOLDS):
+        own = of_triple == number
+        others = dataclasses.replace(
+            ranks,
+            triples=ranks.triples[~own],
+            optimistic=ranks.optimistic[:, ~own],
+            pessimistic=ranks.pessimistic[:, ~own],
+        )
+        chosen = tune(others)[0][ranks.triples[own, 1]]
+        rows = np.flatnonzero(own)
+        total += sum(value[chosen[:, d], rows, d].sum() for d in (0, 1))
+    return float(total / value[0].size)

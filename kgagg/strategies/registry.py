@@ -11,23 +11,24 @@ import numpy as np
 from kgagg.engine.firings import Names
 from kgagg.errors import InputError, nearest
 from kgagg.graph.vocabulary import Vocabulary
-
-# importing a module registers its strategies; a new one is one module more in this list, which is
-# the order of `all`
-from kgagg.strategies import (  # noqa: F401
-    contrast,  # isort: skip
-    learned,  # isort: skip
-    maximum,  # isort: skip
-    noisy_or,  # isort: skip
-    safran,  # isort: skip
-    sparse,  # isort: skip
-    tuned,  # isort: skip
+from kgagg.strategies import (
+    contrast,
+    factors,
+    learned,
+    maximum,
+    noisy_or,
+    safran,
+    sparse,
+    tuned,
 )
 from kgagg.strategies.base import KIND, REGISTERED, TOP_H, Strategy
 from kgagg.strategies.fitting import Fitting
 from kgagg.util.arrays import open_arrays
 from kgagg.util.checks import checking
 
+# importing a module registers its strategies; a new one is one module more in this list, which is
+# in the order of `all`
+_MODULES = (maximum, noisy_or, tuned, contrast, safran, sparse, factors, learned)
 # the rows of the paper's table that need no long fit
 PAPER = ("max", "max+", "noisy-or", "noisy-or-top-5", "noisy-or-top-h*")
 # the strategy that is used if none is named
@@ -38,7 +39,9 @@ ENDING = ".kgagg"
 
 def names() -> list[str]:
     """Return the names under which strategies are registered, in the order of ``all``."""
-    return list(REGISTERED)
+    order = {module.__name__: number for number, module in enumerate(_MODULES)}
+    # what others register comes last
+    return sorted(REGISTERED, key=lambda name: order.get(REGISTERED[name].__module__, len(order)))
 
 
 def strategy_class(name: str) -> type[Strategy]:

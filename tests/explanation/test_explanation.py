@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import naive
 import numpy as np
@@ -59,8 +60,10 @@ def test_ranks_are_those_of_the_evaluation(engine: Engine, name: str) -> None:
         for direction, standing in enumerate(found.standings):
             assert standing.optimistic == ranks.optimistic[0, i, direction]
             assert standing.pessimistic == ranks.pessimistic[0, i, direction]
-            shares = [reason.share for reason in standing.reasons]
-            assert not shares or sum(shares) == pytest.approx(1)
+            parts: list[Any] = [*standing.reasons, *standing.features]
+            assert not parts or sum(abs(part.share) for part in parts) == pytest.approx(1)
+            if standing.features:
+                assert sum(part.adds for part in parts) == pytest.approx(standing.score)
             assert all(reason.groundings for reason in standing.reasons)
 
 

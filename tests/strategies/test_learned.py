@@ -1,134 +1,380 @@
-"""The learned aggregator: its score by hand, its gradient by differences, what may enter it."""
+"""The ranker: its features by hand, its parts, what may enter it, and what it falls back to."""
 
 from __future__ import annotations
 
-import dataclasses
+import importlib
+import math
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-from fired import RELATIONS, four_queries
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from small import good_and_bad
 
 from kgagg.engine.engine import Engine
 from kgagg.engine.firings import Firings
-from kgagg.errors import InputError
+from kgagg.engine.queries import Queries
+from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.graph import Graph
-from kgagg.ranking.targets import target_rows
-from kgagg.strategies import _learned
+from kgagg.graph.known import known_before
+from kgagg.strategies import _features, learned
+from kgagg.strategies.base import Strategy
+from kgagg.strategies.features import COLUMNS, KINDS, Chosen, Features
 from kgagg.strategies.fitting import Fitting
-from kgagg.strategies.learned import DEPTH, Learned
+from kgagg.strategies.learned import CUT, Learned
 from kgagg.strategies.registry import fit_all, open_strategy, strategy
 
-CONFIDENCE = [0.9, 0.6, 0.5, 0.3, 0.2, 0.1]
-BINS = 13
+
+def fit(engine: Engine, name: str, **options: Any) -> Strategy:
+    return fit_all([strategy(name)], Fitting(engine, **options))[0]
 
 
-@pytest.fixture
-def firings() -> Firings:
-    return four_queries(CONFIDENCE, best=DEPTH)
+# --- features ----------------------------------------------------------------------------------
+
+ENTITIES, RELATIONS = 6, 3
+FACTS = st.tuples(
+    st.integers(0, ENTITIES - 1), st.integers(0, RELATIONS - 1), st.integers(0, ENTITIES - 1)
+)
 
 
-def test_the_score_is_the_discounted_sum_with_factors_and_bias(firings: Firings) -> None:
-    generator = np.random.default_rng(0)
-    factor, bias = generator.random(6), generator.random((2 * len(RELATIONS) + 1, BINS))
-    # of tail queries of relation 1, entity 2 has facts and is in bin 4
-    key, bins = np.array([2 * 8 + 2]), np.array([4], np.uint8)
-    parts = {"factor": factor, "bias": bias, "key": key, "bin": bins, "entities": 8}
-    learned = Learned.fitted_with({}, **parts)
-    scores, slot = learned.score(firings), firings.queries.slots
-    for query in range(len(firings.queries)):
-        for row in range(*firings.query_ptr[query : query + 2]):
-            rules = firings.rules[slice(*firings.rule_ptr[row : row + 2])]
-            one = 4 if slot[query] == 2 and firings.candidate[row] == 2 else 0
-            b = bias[slot[query], one] + bias[-1, one]
-            assert scores[row] == pytest.approx(
-                naive.learned(rules.tolist(), CONFIDENCE, factor.tolist(), b)
-            )
-            shares = learned.contributions(rules, firings.confidence)
-            assert shares.sum() + b == pytest.approx(scores[row])
+@st.composite
+def described(draw: st.DrawFn) -> tuple[Features, Firings, np.ndarray, np.ndarray]:
+    """Facts, firings of six rules, scores by factors, and the features of all candidates."""
+    train = np.array(sorted(draw(st.sets(FACTS, min_size=1, max_size=20))), np.int32)
+    rules = 6
+    confidence = np.array(sorted(draw(st.lists(st.sampled_from([0.1, 0.5, 0.9]), min_size=rules,
+                                               max_size=rules)), reverse=True))  # fmt: skip
+    numbers = st.lists(st.integers(0, len(KINDS) - 1), min_size=rules, max_size=rules)
+    kind, length = (np.array(draw(numbers), np.uint8) for _ in range(2))
+    support = np.linspace(0.5, 3, rules).astype(np.float32)
+    plain = confidence.astype(np.float32) / 2
+    relation = np.arange(RELATIONS, dtype=np.int32)
+    lift = 0.1 + np.random.default_rng(0).random((2 * RELATIONS, 2 * RELATIONS))
+    features = Features(kind, length, support, plain, train, relation, lift, ENTITIES)
+    queries = Queries.from_triples(train[:2])
+    firing = st.lists(st.integers(0, rules - 1), min_size=1, max_size=rules, unique=True)
+    candidates = st.dictionaries(st.integers(0, ENTITIES - 1), firing, max_size=ENTITIES)
+    found = draw(st.lists(candidates, min_size=len(queries), max_size=len(queries)))
+    lists = [sorted(each) for one in found for each in one.values()]
+    weight = -np.log1p(-confidence)
+    firings = Firings(
+        queries,
+        np.cumsum([0, *map(len, found)]),
+        np.array([e for one in found for e in one], np.int32),
+        np.array([len(one) for one in lists], np.int32),
+        np.array([weight[one].sum() for one in lists], np.float64),
+        np.array([i for one in found for i in range(len(one))], np.int32),
+        np.cumsum([0, *map(len, lists)]),
+        np.array([rule for one in lists for rule in one], np.int32),
+        confidence,
+        weight,
+    )
+    values = st.lists(st.sampled_from([-1.0, 0.5, 2.0]), min_size=len(lists), max_size=len(lists))
+    scores = np.array(draw(values), np.float64)
+    chosen = Chosen.best(firings, scores, CUT)
+    table = np.empty((len(firings), len(COLUMNS)), np.float32)
+    table[chosen.row] = features(firings, chosen, scores)
+    return features, firings, scores, table
 
 
-def test_steps_follow_the_gradient(firings: Firings) -> None:
-    """With great sums of squares a step of Adagrad is the gradient, up to a constant."""
-    generator = np.random.default_rng(1)
+@settings(deadline=None, max_examples=60)
+@given(described())
+def test_features_are_what_they_are_called(
+    case: tuple[Features, Firings, np.ndarray, np.ndarray],
+) -> None:
+    features, firings, scores, table = case
+    facts = [tuple(fact) for fact in features.train.tolist()]
+    # an edge is a property: the step key and where it leads
+    properties = defaultdict(set)
+    for h, r, t in facts:
+        properties[h].add((2 * r, t))
+        properties[t].add((2 * r + 1, h))
+    owners = {p: sum(p in each for each in properties.values()) for e in properties.values()
+              for p in e}  # fmt: skip
+
+    lift = features.lift
+
+    def weigh(some: set[tuple[int, int]], slot: int | None = None) -> float:
+        told = {p: 1.0 if slot is None else lift[slot, p[0]] for p in some}
+        return float(sum(told[p] * math.log(owners[p] + 2) ** -2 for p in some))
+
+    def alike(one: int, other: int, slot: int, without: tuple[int, int] = (-1, -1)) -> float:
+        norm = math.sqrt(weigh(properties[one]) * weigh(properties[other]))
+        shared = (properties[one] & properties[other]) - {without}
+        return weigh(shared, slot) / norm if norm else 0.0
+
+    def by_key(entity: int, key: int) -> list[int]:
+        return sorted(e for k, e in properties[entity] if k == key)
+
+    keys = {e: {k for k, _ in properties[e]} for e in range(ENTITIES)}
+
+    def affinity(one: int, other: int) -> float:
+        both = sum({one, other} <= k for k in keys.values())
+        chance = sum(one in k for k in keys.values()) * sum(other in k for k in keys.values())
+        return math.log((both + 0.5) / (chance / ENTITIES + 0.5))
+
     queries = firings.queries
-    row = target_rows(firings)
-    group = np.stack([np.arange(6), np.arange(6) % 2], axis=1).astype(np.int32)
-    change = generator.normal(0, 0.3, (2, 6))
-    bias = generator.normal(0, 0.3, (2 * len(RELATIONS) + 1, BINS))
-    bins = generator.integers(0, 3, len(firings)).astype(np.uint8)
-    used = np.ones(len(row), np.bool_)
-    used[-1] = False
+    for query, slot in enumerate(queries.slots.tolist()):
+        entity, part = int(queries.entity[query]), range(*firings.query_ptr[query : query + 2])
+        answers = by_key(entity, slot)
+        for row in part:
+            one = int(firings.candidate[row])
+            rules = firings.rules[slice(*firings.rule_ptr[row : row + 2])].tolist()
+            confidence = [float(firings.confidence[r]) for r in rules]
+            known = by_key(one, slot ^ 1)
+            like = [alike(entity, e, slot) for e in known if e != entity]
+            near = [alike(one, a, slot ^ 1, (slot ^ 1, entity)) for a in answers]
+            types = [affinity(slot ^ 1, k) for k in keys[one] - {slot ^ 1}]
+            expected = {
+                "number of rules": math.log1p(len(rules)),
+                "discounted sum": sum(
+                    -(0.8**i) * math.log(1 - c) for i, c in enumerate(confidence)
+                ),
+                "noisy-or": sum(-math.log(1 - c) for c in confidence),
+                "factors": scores[row],
+                "rank, factors": sum(scores[o] > scores[row] for o in part),
+                "distance to the best, factors": scores[row] - max(scores[o] for o in part),
+                "rank, max+": row - part[0],
+                "facts of the candidate with the relation": len(known),
+                "known answers": len(answers),
+                "facts of the candidate": len(properties[one]),
+                "facts of the query's entity": len(properties[entity]),
+                "similar entities": sum(like),
+                "most similar entity": max(like, default=0.0),
+                "mean similarity of its entities": sum(like) / max(1, len(known)),
+                "similarity of its entities": sum(like) / math.sqrt(max(1, len(known))),
+                "similarity to known answers": sum(near) / max(1, len(near)),
+                "similarity to the query's entity": alike(entity, one, slot),
+                "mean affinity": sum(types) / max(1, len(types)),
+                "greatest affinity": max(types, default=0.0),
+                "least affinity": min(types, default=0.0),
+                "affinity": sum(types),
+                "candidates": len(part),
+                "direction": slot & 1,
+                "relation": slot >> 1,
+                "answers": len([f for f in facts if f[1] == slot >> 1])
+                / max(1, len({f[2 * (slot & 1)] for f in facts if f[1] == slot >> 1})),
+            }
+            others = [scores[o] for o in part if o != row]
+            if others:
+                expected["distance to the others, factors"] = scores[row] - max(others)
+            for i, c in enumerate(confidence):
+                expected[f"confidence of rule {i + 1}"] = c
+            for i, r in enumerate(rules[:3]):
+                expected[f"type of rule {i + 1}"] = features.kind[r]
+                expected[f"length of rule {i + 1}"] = features.length[r]
+                expected[f"support of rule {i + 1}"] = features.support[r]
+            for number, name in enumerate(KINDS):
+                own = [firings.confidence[r] for r in rules if features.kind[r] == number]
+                expected[f"best confidence, {name}"] = max(own, default=0.0)
+                expected[f"weight, {name}"] = sum(-math.log(1 - c) for c in own)
+            places = {column.name: i for i, column in enumerate(COLUMNS)}
+            assert len(places) == len(COLUMNS)
+            found = {name: float(table[row, places[name]]) for name in expected}
+            assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
-    def run(query: int, rate: float, change: np.ndarray, bias: np.ndarray) -> float:
-        return float(
-            _learned.learn(
-                np.array([query]), firings.query_ptr, queries.slots, queries.target_ptr, row,
-                used, firings.rule_ptr, firings.rules, firings.weight, 0.8 ** np.arange(DEPTH),
-                bins, group, 2.0, np.full(3, rate), change, np.full(change.shape, 1e16), bias,
-                np.full(bias.shape, 1e16),
-            )
-        )  # fmt: skip
 
-    for query in range(len(queries)):
-        moved = change.copy(), bias.copy()
-        run(query, 1e8, *moved)
-        for which, values in enumerate((change, bias)):
-            for at in np.ndindex(values.shape):
-                near = [[change.copy(), bias.copy()] for _ in range(2)]
-                near[0][which][at] += 1e-6
-                near[1][which][at] -= 1e-6
-                slope = (run(query, 0.0, *near[0]) - run(query, 0.0, *near[1])) / 2e-6
-                assert values[at] - moved[which][at] == pytest.approx(slope, abs=1e-5)
+@settings(deadline=None, max_examples=30)
+@given(st.sets(FACTS, min_size=1, max_size=20), st.integers(1, 30))
+def test_agreement_is_a_share_of_what_was_tried(
+    facts: set[tuple[int, int, int]], sampled: int
+) -> None:
+    train = np.array(sorted(facts), np.int32)
+    adjacency = Adjacency.build(train, ENTITIES, RELATIONS)
+    parts = (
+        adjacency.entity_ptr,
+        adjacency.segment_key,
+        adjacency.segment_ptr,
+        adjacency.neighbours,
+    )
+    mate = np.empty(len(adjacency.neighbours), np.int32)
+    _features.mates(*parts, mate)
+    agree, number = np.zeros((2, 2 * RELATIONS, 2 * RELATIONS))
+    _features.agreement(*parts, mate, sampled, agree, number)
+    assert (agree <= number).all()
+    properties = defaultdict(set)
+    for h, r, t in facts:
+        properties[h].add((2 * r, t))
+        properties[t].add((2 * r + 1, h))
+    # what can be tried at all: two entities share (k, v), and one of them has another by s
+    possible = {
+        (s, k)
+        for one in properties
+        for other in properties
+        for k, v in properties[one] & properties[other]
+        for s, w in properties[one] - {(k, v)}
+        if one != other
+    }
+    assert {tuple(at) for at in np.argwhere(number).tolist()} == possible
 
 
 # --- fitting -----------------------------------------------------------------------------------
 
 
-def fit(engine: Engine, **options: Any) -> Learned:
-    return Learned().fit(Fitting(engine, **options))
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph where the entity that has most of the facts is right, whatever rules say."""
+    generator = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("data")
+    splits: dict[str, list[str]] = {"train": [], "valid": [], "test": []}
+    for i in range(300):
+        town = generator.choice(12, p=np.arange(12, 0, -1) / 78)
+        splits["train"] += [f"p{i}\tnear\tt{(town + k) % 12}" for k in range(4)]
+        split = ("train", "valid", "test")[min(2, i % 4)]
+        splits[split].append(f"p{i}\tin\tt{town}")
+    for name, lines in splits.items():
+        (path / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    lines = [f"100\t{30 + i}\t0.{30 + i}\tin(X,t{i}) <= near(X,t{i})" for i in range(12)]
+    lines += ["1000\t250\t0.25\tin(X,Y) <= near(X,Y)"]
+    (path / "rules").write_text("\n".join(lines) + "\n")
+    return path
 
 
-def test_rules_that_valid_contradicts_lose(tmp_path: Path) -> None:
-    model = fit(good_and_bad(tmp_path / "data"))
-    assert model.factor[0] < 1 < model.factor[1]
+def opened(folder: Path) -> Engine:
+    return Engine.open(folder, folder / "rules")
+
+
+def answered(engine: Engine, split: str = "test", best: int = 20) -> Firings:
+    queries = Queries.from_triples(engine.graph.split(split))
+    chunks = engine.apply(queries, known_before(engine.graph, split), best=best)
+    return Firings.concatenate(list(chunks))
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> Learned:
+    found = fit(opened(folder), "learned")
+    assert isinstance(found, Learned)
+    return found
+
+
+def test_what_is_used_is_best_on_folds(model: Learned) -> None:
     assert model.report is not None
-    curve = dict(model.report["curve"])
-    assert curve[model.report["epochs"]] == max(curve.values())
+    mrr = model.report["mrr"]
+    assert set(mrr) == {"learned", "factors", "noisy-or-top-h*"}
+    assert mrr[model.report["used"]] == max(mrr.values())
+    assert model.report["used"] == "learned"
+    assert mrr["learned"] == max(value for _, value in model.report["curve"])
 
 
-def test_the_fit_depends_on_neither_threads_nor_test(tmp_path: Path) -> None:
-    models = [
-        fit(good_and_bad(tmp_path / "one"), threads=1),
-        fit(good_and_bad(tmp_path / "one"), threads=2),
-        fit(good_and_bad(tmp_path / "two", test="a3\tr\tc3\nb1\tr\ta1\n"), threads=1),
-    ]
-    for other in models[1:]:
-        for name, array in models[0].arrays().items():
-            assert np.array_equal(array, other.arrays()[name]), name
+def test_the_fit_depends_on_neither_threads_nor_test(
+    folder: Path, model: Learned, tmp_path: Path
+) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "test.txt").write_text("p3\tin\tt1\nt2\tnear\tp4\n")
+    for engine, threads in ((opened(folder), 2), (opened(tmp_path), 1)):
+        again = fit(engine, "learned", threads=threads)
+        assert again.report == model.report
+        for name, array in model.arrays().items():
+            assert np.array_equal(array, again.arrays()[name]), name
 
 
-def test_what_is_saved_is_what_was_fitted(tmp_path: Path) -> None:
-    engine = good_and_bad(tmp_path / "data")
-    model = fit(engine)
+def test_scores_do_not_depend_on_the_chunk(folder: Path, model: Learned) -> None:
+    firings = answered(opened(folder))
+    parts = [model.score(firings.part(i, i + 1)) for i in range(len(firings.queries))]
+    assert np.array_equal(model.score(firings), np.concatenate(parts))
+
+
+def test_parts_sum_to_the_score(folder: Path, model: Learned) -> None:
+    firings = answered(opened(folder), best=0)
+    scores = model.score(firings)
+    for row in range(0, len(firings), 17):
+        rules, others = model.explained(firings, row)
+        assert len(rules) == firings.count[row]
+        assert rules.sum() + sum(others.values()) == pytest.approx(scores[row])
+
+
+def test_candidates_beyond_the_cut_keep_their_order(
+    folder: Path, model: Learned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learned, "CUT", 3)
+    firings = answered(opened(folder), best=0)
+    scores, first = model.score(firings), model.base.score(firings)
+    chosen = Chosen.best(firings, first, 3)
+    for query in range(len(firings.queries)):
+        rows = np.arange(*firings.query_ptr[query : query + 2])
+        kept = chosen.row[slice(*chosen.ptr[query : query + 2])]
+        rest = np.setdiff1d(rows, kept)
+        if len(rest):
+            assert scores[rest].max() < scores[kept].min()
+            assert np.array_equal(np.argsort(scores[rest]), np.argsort(first[rest]))
+            rules, others = model.explained(firings, int(rest[0]))
+            assert rules.sum() + sum(others.values()) == pytest.approx(scores[rest[0]])
+
+
+def test_a_file_is_used_with_other_numbers(folder: Path, model: Learned, tmp_path: Path) -> None:
+    engine = opened(folder)
     model.save(tmp_path / "model", engine.names)
+    graph = engine.graph
+    generator = np.random.default_rng(1)
+    orders = [generator.permutation(len(names)) for names in (graph.entities, graph.relations)]
+    names = [
+        type(vocabulary).from_names(["new", *(vocabulary[i] for i in order)])
+        for vocabulary, order in zip((graph.entities, graph.relations), orders, strict=True)
+    ]
+    numbers = [1 + np.argsort(order) for order in orders]
+    splits = [
+        np.stack([numbers[0][h], numbers[1][r], numbers[0][t]], axis=1).astype(np.int32)
+        for h, r, t in (split.T for split in (graph.train, graph.valid, graph.test))
+    ]
+    other_graph = Graph.from_triples(names[0], names[1], splits[0], splits[1], splits[2], digest="")
+    other = Engine.open(other_graph, folder / "rules")
     again = open_strategy(tmp_path / "model", engine.names)
-    assert again.report == model.report
-    for name, array in model.arrays().items():
-        assert np.array_equal(array, again.arrays()[name])
-    other = dataclasses.replace(engine.rules, correct=engine.rules.correct + 1)
-    with pytest.raises(InputError, match="fitted with other rules"):
-        open_strategy(tmp_path / "model", engine.names._replace(rules=other.digest))
+    moved = open_strategy(tmp_path / "model", other.names._replace(rules=engine.rules.digest))
+
+    def by_name(engine: Engine, one: Any) -> dict[tuple[str, int, str], float]:
+        firings = answered(engine)
+        queries, entities = firings.queries, engine.graph.entities
+        query = np.repeat(np.arange(len(queries)), np.diff(firings.query_ptr))
+        return {
+            (entities[queries.entity[q]], int(queries.direction[q]), entities[c]): value
+            for q, c, value in zip(query, firings.candidate, one.score(firings), strict=True)
+            # of more candidates, the numbers of entities tell which of the tied ones are cut
+            if np.diff(firings.query_ptr)[q] <= CUT
+        }
+
+    expected = by_name(engine, model)
+    assert by_name(engine, again) == expected
+    assert by_name(other, moved) == pytest.approx(expected)
 
 
-def test_without_valid_there_is_nothing_to_fit(tmp_path: Path) -> None:
+# --- what it falls back to ---------------------------------------------------------------------
+
+
+def test_without_lightgbm_factors_are_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load = importlib.import_module
+
+    def missing(name: str, *rest: Any) -> Any:
+        if name == "lightgbm":
+            raise ImportError(name)
+        return load(name, *rest)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    engine = opened(folder)
+    found = fit(engine, "learned")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "lightgbm is not installed" in line
+    assert isinstance(found, Learned)
+    assert found.report is not None
+    assert found.report["used"] in ("factors", "noisy-or-top-h*")
+    assert found.features is None
+    firings = answered(engine)
+    assert np.array_equal(found.score(firings), found.base.score(firings))
+
+
+def test_a_tiny_graph_is_not_below_top_h(tmp_path: Path) -> None:
     engine = good_and_bad(tmp_path / "data")
-    (tmp_path / "data" / "valid.txt").write_text("")
-    graph = Graph.from_folder(tmp_path / "data")
-    with pytest.raises(InputError, match="valid split, which is empty"):
-        fit_all([strategy("learned")], Fitting(Engine(graph, engine.rules)))
-    with pytest.raises(InputError, match=r"unknown strategy 'learnt', .*; did you mean learned"):
-        strategy("learnt")
+    found = fit(engine, "learned")
+    assert found.report is not None
+    mrr = found.report["mrr"]
+    assert mrr[found.report["used"]] >= mrr["noisy-or-top-h*"]
+    found.save(tmp_path / "model", engine.names)
+    again = open_strategy(tmp_path / "model", engine.names)
+    firings = answered(engine)
+    assert np.array_equal(found.score(firings), again.score(firings))
+    assert again.report == found.report

@@ -16,7 +16,7 @@ from kgagg.strategies.base import Strategy, register
 from kgagg.strategies.registry import names, strategies, strategy
 from kgagg.strategies.scoring import rank_split, score
 
-NEED_A_FIT = ["learned", "noisy-or-top-h*", "safran", "sparse", "tuned"]
+NEED_A_FIT = ["factors", "learned", "noisy-or-top-h*", "safran", "sparse", "tuned"]
 
 
 @pytest.mark.parametrize("name", ["noisy", "noisy-or-top-0", "noisy-or-top-h", "max-3", ""])

@@ -1,4 +1,4 @@
-"""Kernels of `kgagg.aggregation.learned`."""
+"""Kernels of `kgagg.strategies.factors`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def learn(
         See `score`.
     target_ptr : int64[queries + 1]
     target_row : int64[targets]
-        See `kgagg.aggregation.ranking.target_rows`.
+        See `kgagg.ranking.targets.target_rows`.
     used : bool[targets]
     weight : float64[all rules]
         The value of a rule is its weight times one plus the changes of its groups.
