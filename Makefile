@@ -1,6 +1,8 @@
 # make demo    set up, then run the small workflow: real data, rules, tables, a report
 # make test    set up, then every check that continuous integration runs
 # make test-faults  set up, then use thousands of damaged files: minutes
+# make test-bounds  the tests of kernels with every index checked
+# make test-numba   the tests of kernels on the oldest and the newest numba that is allowed
 # make docs    set up, then build the documentation; a link that leads nowhere is an error
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,7 +12,7 @@ PIP := --quiet --no-compile --disable-pip-version-check
 # snakefmt looks for shfmt on the path
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test test-faults docs setup lint bench lock clean
+.PHONY: demo test test-bounds test-faults test-numba docs setup lint bench lock clean
 .DELETE_ON_ERROR:
 
 demo: setup
@@ -25,6 +27,22 @@ test: lint
 
 test-faults: setup
 	KGAGG_FAULTS=11000 $(BIN)/pytest -s tests/faults
+
+KERNEL_TESTS := tests/engine/test_engine.py tests/engine/test_semantics.py tests/mining/test_counting.py \
+  tests/mining/test_native.py tests/graph tests/rules tests/strategies
+
+# A computed -1 reads or writes outside its array and nothing says so; this run does.
+test-bounds: setup
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(BIN)/pytest -q -n $(CORES) $(KERNEL_TESTS)
+
+NUMBA_VERSIONS ?= 0.61.2 0.68.1
+test-numba: setup
+	set -e; for version in $(NUMBA_VERSIONS); do \
+	  $(PYTHON) -m venv build/numba-$$version; \
+	  build/numba-$$version/bin/pip install $(PIP) numba==$$version pytest pytest-xdist hypothesis --editable .; \
+	  KGAGG_JIT=plain NUMBA_CACHE_DIR=build/numba-$$version/cache \
+	    build/numba-$$version/bin/pytest -q -n $(CORES) $(KERNEL_TESTS); \
+	done
 
 docs: setup
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs

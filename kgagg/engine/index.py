@@ -7,12 +7,17 @@ import numpy as np
 from kgagg.engine.kernels import layout, sorting, trie
 from kgagg.engine.kernels.layout import MORE, OPEN, SEARCH, SELF
 from kgagg.engine.semantics import Semantics
+from kgagg.errors import InputError
 from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.graph import Graph
 from kgagg.graph.vocabulary import free_table
 from kgagg.rules.confidence import weight_of
 from kgagg.rules.ruleset import RuleSet
 from kgagg.rules.shapes import CONSTANT, CYCLIC, DANGLING, GENERAL, ME_ID, SIDE, XX, ZERO
+
+# Rows of frontiers hold up to binomial(atoms - 1, atoms / 2) sets of entities: one query with 18
+# atoms takes 36 s and 3 GB.
+LONGEST = 14
 
 
 def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> layout.Index:
@@ -130,7 +135,13 @@ def _forward(
 def _trie(rules: RuleSet, slots: int) -> tuple[np.ndarray, ...]:
     """Put the cyclic bodies into a trie: its nodes, the rules that end at each, and the streams."""
     cyclic = np.flatnonzero(rules.kind == CYCLIC).astype(np.int32)
-    steps = int(np.diff(rules.body_ptr)[rules.body[cyclic]].sum())
+    lengths = np.diff(rules.body_ptr)[rules.body[cyclic]]
+    if lengths.max(initial=0) > LONGEST:
+        raise InputError(
+            f"a cyclic rule has {lengths.max()} body atoms; the engine takes up to {LONGEST}, "
+            "because time and memory double with each atom"
+        )
+    steps = int(lengths.sum())
     table = np.empty((3, slots + 2 * steps), np.int32)
     end, first = np.empty((2, 2, len(cyclic)), np.int32)
     nodes = trie.build_trie(

@@ -7,8 +7,10 @@ marks is a section of docs/semantics.md, which defines what is tested; examples 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ import pytest
 from naive import Candidate, Fact, Query
 from small import World, make_queries
 
+from kgagg.engine.engine import Engine
 from kgagg.engine.semantics import PRESETS, semantics
 from kgagg.errors import InputError
 from kgagg.rules.confidence import Confidence
@@ -521,3 +524,12 @@ def test_noisy_or_of_the_best_rules(
 def test_only_the_two_presets_exist() -> None:
     with pytest.raises(InputError, match="anyburl, pyclause"):
         semantics("anybrul")
+
+
+def test_a_body_that_would_take_for_ever_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("a\tr\tb\n")
+    variables = "XABCDEFGHIJKLMNY"
+    steps = (f"r({one},{other})" for one, other in itertools.pairwise(variables))
+    (tmp_path / "rules.txt").write_text(f"200\t150\t0.75\tr(X,Y) <= {', '.join(steps)}\n")
+    with pytest.raises(InputError, match="15 body atoms; the engine takes up to 14"):
+        Engine.open(tmp_path, tmp_path / "rules.txt", "pyclause")

@@ -323,8 +323,6 @@ def fill_pool(facts, rules, trie, options, state, walk, pool, queue, hit_count, 
             hits[0] = hits[hit_count]
             if hit_count > 0:
                 sift(hits, hit_count, zero)
-            found[0] = predicted
-            count = 1
             if predicted == MORE:
                 count = predict_hit(
                     facts,
@@ -340,6 +338,9 @@ def fill_pool(facts, rules, trie, options, state, walk, pool, queue, hit_count, 
                     options.strict,
                     options.discrimination,
                 )
+            else:
+                found[0] = predicted
+                count = 1
         else:
             end, size = next_cyclic(trie, queue, size)
             above = node[end, PARENT]
