@@ -83,7 +83,7 @@ def rows(engine: Engine, args: argparse.Namespace) -> Iterator[tuple[str, Strate
 def coverage(engine: Engine) -> float:
     """Return the share of test's targets that are among the candidates: no MRR is higher."""
     queries = Queries.from_triples(engine.graph.test)
-    chunks = engine.apply(queries, known_before(engine.graph, "test"), best=1, complete=False)
+    chunks = engine.apply(queries, known_before(engine.graph, "test"), best=1)
     return float(np.concatenate([target_rows(firings) >= 0 for firings in chunks]).mean())
 
 

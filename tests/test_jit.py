@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
+from numba.core.types.functions import BaseFunction
 
 from kgagg.jit import inner_kernels, kernels
 
@@ -143,3 +145,12 @@ def test_kernels_read_and_write_the_items_that_python_does(
         results.append((target, flags))
     for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_numba_is_left_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    before = BaseFunction.get_call_type
+    assert kernels(__file__)(lambda x: x + 1)(2) == 3
+    with pytest.raises(numba.TypingError):
+        kernels(__file__)(lambda x: x.no_such_thing)(2)
+    assert BaseFunction.get_call_type is before

@@ -11,7 +11,9 @@ away.
 Everything is learned on valid, in folds of triples, so that a triple's other direction gives
 nothing away. The factors that score a fold are learned on the others, and the other folds' targets
 are left out of its queries as known facts are. How many trees there are is chosen by the MRR of
-half the folds under trees that the other half grew, and vice versa. So are compared the ranker,
+half the folds under trees that the other half grew, and vice versa; meanwhile the targets of the
+half that is left out are wrong answers, as those of test are when all of valid is learned from.
+Otherwise the one candidate that was never wrong would be the right one. So are compared the ranker,
 factors alone and noisy-or-top-h*; what is best is used, and the report says which.
 
 Without LightGBM (``pip install kgagg[learned]``) it is factors or noisy-or-top-h*.
@@ -247,9 +249,10 @@ class Learned(Strategy):
             features = Features.of(fitting.engine)
             lesson = _Lesson(fitting, features, self.without, scale)
             for number in range(FOLDS):
-                lesson.add(valid, fold == number, scores[number])
+                lesson.add(valid, fold, number, scores[number])
             del valid, scores
             curve = lesson.curve()
+            lesson.halves.clear()
             mrr[self.name] = max(curve.values())
         else:
             print(f"kgagg: warning: {_MISSING}", file=sys.stderr)
@@ -305,22 +308,44 @@ class _Lesson:
     ) -> None:
         self.fitting, self.features, self.scale = fitting, features, scale
         self.left_out = [i for i, column in enumerate(COLUMNS) if column.family in without]
+        # of each fold, and the same when half the folds are left out
         self.parts: list[_Part] = []
+        self.halves: list[_Part] = []
         # the targets, and the reciprocal ranks of those that are not among the best candidates
         self.targets, self.beyond = 0, 0.0
 
-    def add(self, valid: Firings, used: np.ndarray, scores: np.ndarray) -> None:
+    def add(self, valid: Firings, fold: np.ndarray, number: int, scores: np.ndarray) -> None:
         """Add a fold.
 
         Parameters
         ----------
         valid : Firings
-        used : bool[targets]
-            Those of the fold; other targets are no candidates.
+        fold : int64[targets]
+        number : int
+            The fold.
         scores : float64[candidates]
             By factors that were learned without the fold.
         """
-        firings, row = _only(valid, used)
+        own = fold == number
+        self.halves.append(self._part(valid, own, ~own & (fold % 2 == number % 2), scores)[0])
+        part, beyond = self._part(valid, own, ~own, scores)
+        self.parts.append(part)
+        self.targets += int(own.sum())
+        self.beyond += beyond
+
+    def _part(
+        self, valid: Firings, used: np.ndarray, known: np.ndarray, scores: np.ndarray
+    ) -> tuple[_Part, float]:
+        """Return what there is to learn from targets, and the reciprocal ranks beyond the cut.
+
+        Parameters
+        ----------
+        valid, scores
+            See `add`.
+        used, known : bool[targets]
+            Targets, and those that are no candidates.
+        """
+        firings, row = _only(valid, used, known)
         first = scores[row]
         wanted = target_rows(firings)
         chosen = Chosen.best(firings, first, CUT)
@@ -337,17 +362,16 @@ class _Lesson:
         )[kept]
         described[:, self.left_out] = 0.0
         start = first[chosen.row[kept]] * self.scale
-        self.parts.append(_Part(described, target[kept], start, size[has]))
-        self.targets += len(wanted)
         lost = ~np.isin(wanted, chosen.row)
-        self.beyond += float(reciprocal_ranks(firings, first[None])[0, lost].sum())
+        beyond = float(reciprocal_ranks(firings, first[None])[0, lost].sum())
+        return _Part(described, target[kept], start, size[has]), beyond
 
     def curve(self) -> dict[int, float]:
         """Return the MRR for numbers of trees, on folds that they were not grown on."""
         totals = np.full(TREES // STEP + 1, self.beyond)
         harmonic = harmonic_numbers(CUT)
         for half in (0, 1):
-            part, other = (_joined(self.parts[i::2]) for i in (half, 1 - half))
+            part, other = _joined(self.halves[half::2]), _joined(self.parts[1 - half :: 2])
             scores = np.tile(other.start, (len(totals), 1))
             for objective in _OBJECTIVES:
                 model = self._grow(part, objective, TREES)
@@ -447,13 +471,14 @@ def _pieces(firings: Firings, scores: np.ndarray) -> Iterator[tuple[Firings, np.
         yield firings.part(start, stop), scores[slice(*firings.query_ptr[[start, stop]])]
 
 
-def _only(firings: Firings, used: np.ndarray) -> tuple[Firings, np.ndarray]:
-    """Return the queries with used targets, as if other targets were known facts.
+def _only(firings: Firings, used: np.ndarray, known: np.ndarray) -> tuple[Firings, np.ndarray]:
+    """Return the queries with used targets, as if others were known facts, or wrong.
 
     Parameters
     ----------
     firings : Firings
-    used : bool[targets]
+    used, known : bool[targets]
+        Targets that stay, and those that are no candidates; others are candidates, but no targets.
 
     Returns
     -------
@@ -466,8 +491,8 @@ def _only(firings: Firings, used: np.ndarray) -> tuple[Firings, np.ndarray]:
     wanted = np.bincount(owner[used], minlength=len(queries)) > 0
     query = np.repeat(np.arange(len(queries)), np.diff(firings.query_ptr))
     kept = wanted[query]
-    known = target_rows(firings)[~used]
-    kept[known[known >= 0]] = False
+    gone = target_rows(firings)[known]
+    kept[gone[gone >= 0]] = False
     row = np.flatnonzero(kept)
     size = np.diff(firings.rule_ptr)[row]
     rule_ptr = pointers(size)
