@@ -44,8 +44,8 @@ class Model:
     ----------
     strategy : str
         ``"max"``, ``"max+"``, ``"noisy-or"``, ``"noisy-or-top-5"`` (any number), ``"mean"``,
-        ``"log-odds"``; ``"noisy-or-top-h*"``, ``"tuned"``, ``"learned"``, ``"safran"`` or
-        ``"sparse"``, which are fitted on valid; or a file of `kgagg fit`.
+        ``"log-odds"``; ``"noisy-or-top-h*"``, ``"tuned"``, ``"safran"``, ``"sparse"``,
+        ``"factors"`` or ``"learned"``, which are fitted on valid; or a file of `kgagg fit`.
     semantics : str
         ``"anyburl"`` or ``"pyclause"``: what a rule predicts, weights and thresholds.
     top_x : int
