@@ -21,6 +21,7 @@ from kgagg.data.download import (
     obtain,
 )
 from kgagg.data.registry import Dataset, Source, find
+from kgagg.data.triples import ENDINGS, ending
 from kgagg.errors import InputError
 from kgagg.util.files import COMPRESSIONS, line_blocks, replacing
 
@@ -28,11 +29,16 @@ ARCHIVES = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar", ".zip")
 
 
 def locate(data: str | os.PathLike[str]) -> Path:
-    """Return the folder of a graph: `data` if it is a folder, else that of a registered dataset.
+    """Return where a graph is: `data` if it is a folder or a file, or that of a registered dataset.
 
     The dataset is fetched if it is not in the cache.
     """
-    return Path(data) if Path(data).is_dir() else fetch(find(os.fspath(data)))
+    path = Path(data)
+    if path.exists():
+        return path
+    if path.parent != Path() or ending(path) in ENDINGS:
+        raise InputError(f"{path}: no such file or folder")
+    return fetch(find(os.fspath(data)))
 
 
 def fetch(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from kgagg.data.triples import Lines, open_triples, split_file
 from kgagg.errors import InputError
 from kgagg.graph.adjacency import Adjacency
-from kgagg.graph.reading import read_triples, split_file
+from kgagg.graph.reading import read_triples
 from kgagg.graph.vocabulary import Interner, Vocabulary
 from kgagg.util.arrays import open_arrays, save_arrays
 from kgagg.util.checks import checking, expect, expect_arrays, expect_within
@@ -24,12 +26,15 @@ SPLITS = ("train", "valid", "test")
 class Graph:
     """A knowledge graph with its splits; it never changes.
 
+    Nothing depends on the order of the lines it was read from: names and triples are sorted.
+
     Attributes
     ----------
     entities, relations : Vocabulary
-        The names, numbered as they first appear in train, then valid, then test.
+        The names, numbered in the order of their bytes: first those of train, then what only valid
+        adds, then what only test adds.
     train, valid, test : int32[n, 3]
-        Head, relation and tail of each triple, in the order of the file.
+        Head, relation and tail of each triple, sorted.
     adjacency : Adjacency
         The facts of the train split.
     digest : str
@@ -45,43 +50,75 @@ class Graph:
     digest: str
 
     @classmethod
-    def read(cls, data: str | os.PathLike[str]) -> Graph:
-        """Read a graph from a folder, or from a registered dataset, which is fetched first."""
-        from kgagg.data.datasets import locate
+    def read(cls, data: str | os.PathLike[str], *, literals: str = "drop") -> Graph:
+        """Read a graph from a folder, a file, or a registered dataset, which is fetched first.
 
-        return cls.from_folder(locate(data))
-
-    @classmethod
-    def from_folder(cls, folder: str | os.PathLike[str]) -> Graph:
-        """Read train.txt, valid.txt and test.txt, plain or compressed; the last two may be absent.
+        Parameters
+        ----------
+        data : path or str
+            A folder with a file ``train`` and maybe ``valid`` and ``test``; one file, which is
+            train; or the name of a registered dataset. Files are TSV (.txt, .tsv), CSV, N-Triples
+            (.nt, .nq), Turtle (.ttl) or Parquet, plain or compressed (.gz, .bz2, .xz, .zst).
+        literals : str
+            ``"drop"`` or ``"keep"`` (see `kgagg.data.triples.open_triples`).
 
         Raises
         ------
         InputError
             If a file cannot be read, naming the file, the line and what was expected.
         """
-        folder = Path(folder)
-        if not folder.is_dir():
-            raise InputError(f"{folder}: no such folder, expected one with train.txt")
-        entities, relations = Interner(), Interner()
-        triples, digest = {}, hashlib.sha256()
-        for split in SPLITS:
-            path = split_file(folder, split)
-            if path is None and split == "train":
-                raise InputError(f"{folder}: has no train.txt (head, relation, tail, with tabs)")
-            content = hashlib.sha256()
-            triples[split] = np.empty((0, 3), np.int32)
-            if path is not None:
-                triples[split] = read_triples(path, entities, relations, content)
-            digest.update(content.digest())
-        if not len(triples["train"]):
-            raise InputError(f"{split_file(folder, 'train')}: holds no triple")
-        return cls.from_triples(
-            entities.vocabulary(), relations.vocabulary(), **triples, digest=digest.hexdigest()
+        from kgagg.data.datasets import locate
+
+        path = locate(data)
+        return (
+            cls.from_file(path, literals=literals)
+            if path.is_file()
+            else cls.from_folder(path, literals=literals)
         )
 
     @classmethod
-    def from_triples(
+    def from_folder(cls, folder: str | os.PathLike[str], *, literals: str = "drop") -> Graph:
+        """Read a folder (see `read`)."""
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise InputError(f"{folder}: no such folder, expected one with train.txt")
+        files = {split: split_file(folder, split) for split in SPLITS}
+        if files["train"] is None:
+            raise InputError(f"{folder}: has no train.txt (head, relation, tail, with tabs)")
+        return cls._from_lines(
+            {split: open_triples(path, literals) for split, path in files.items() if path}
+        )
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], *, literals: str = "drop") -> Graph:
+        """Read one file (see `read`); valid and test are empty."""
+        return cls._from_lines({"train": open_triples(path, literals)})
+
+    @classmethod
+    def _from_lines(cls, splits: Mapping[str, Lines]) -> Graph:
+        """Read the lines of each split, and sort names and triples."""
+        entities, relations = Interner(), Interner()
+        triples, digest = {}, hashlib.sha256()
+        cuts: dict[str, list[int]] = {"entities": [], "relations": []}
+        for split in SPLITS:
+            content = hashlib.sha256()
+            triples[split] = np.empty((0, 3), np.int32)
+            if split in splits:
+                triples[split] = read_triples(splits[split], entities, relations, content)
+            digest.update(content.digest())
+            cuts["entities"].append(entities.count)
+            cuts["relations"].append(relations.count)
+        if not len(triples["train"]):
+            raise InputError(f"{splits['train'].where}: holds no triple")
+        names, number = entities.vocabulary().sorted(cuts["entities"])
+        kinds, kind = relations.vocabulary().sorted(cuts["relations"])
+        for split, (head, relation, tail) in ((name, one.T) for name, one in triples.items()):
+            columns = (number[head], kind[relation], number[tail])
+            triples[split] = _sorted_rows(*columns, len(names), len(kinds))
+        return cls.indexed(names, kinds, **triples, digest=digest.hexdigest())
+
+    @classmethod
+    def indexed(
         cls,
         entities: Vocabulary,
         relations: Vocabulary,
@@ -99,6 +136,22 @@ class Graph:
         if name not in SPLITS:
             raise InputError(f"{name}: no such split, expected one of {', '.join(SPLITS)}")
         return np.asarray(getattr(self, name))
+
+    def of_type(self, relation: str, *types: str) -> list[str]:
+        """Return the entities of some types: the heads of `relation` to one of them in train.
+
+        Raises
+        ------
+        InputError
+            If there is no such relation or type, or no entity has it.
+        """
+        number = self.relations.require(relation, "relation")
+        wanted = [self.entities.require(name, "type") for name in types]
+        facts = self.train[self.train[:, 1] == number]
+        found = np.unique(facts[np.isin(facts[:, 2], wanted), 0])
+        if not len(found):
+            raise InputError(f"no entity has the type {' or '.join(types)} by {relation}")
+        return [self.entities[entity] for entity in found.tolist()]
 
     @cached_property
     def overlaps(self) -> dict[str, int]:
@@ -164,3 +217,18 @@ class Graph:
 
 
 _VOCABULARY = ("blob", "offsets", "table")
+
+
+def _sorted_rows(
+    head: np.ndarray, relation: np.ndarray, tail: np.ndarray, entities: int, relations: int
+) -> np.ndarray:
+    """Return triples in order: int32[n, 3]."""
+    if entities * relations * entities < 1 << 63:
+        # as single numbers, which are sorted much faster
+        key = np.sort((head * relations + relation) * entities + tail)
+        key, tail = np.divmod(key, entities)
+        head, relation = np.divmod(key, relations)
+    else:
+        order = np.lexsort((tail, relation, head))
+        head, relation, tail = head[order], relation[order], tail[order]
+    return np.stack([head, relation, tail], axis=1).astype(np.int32)

@@ -18,7 +18,7 @@ def statistics(graph: Graph) -> dict[str, int]:
         ``test``; ``repeated``, lines that a split repeats; ``shared``, triples that two
         splits have, so that they leak; ``unseen``, test triples with a name that train lacks.
     """
-    # names are numbered as they first appear, those of train before all others
+    # the names of train are numbered before all others
     entities = int(graph.train[:, ::2].max()) + 1
     relations = int(graph.train[:, 1].max()) + 1
     unseen = (graph.test[:, ::2] >= entities).any(axis=1) | (graph.test[:, 1] >= relations)

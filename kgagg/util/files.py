@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import lzma
 import os
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -127,6 +128,13 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
     """Open `path` for writing UTF-8 text through `replacing`, compressing by its ending."""
     with replacing(path) as temporary, _create(temporary) as text:
         yield text
+
+
+def printing_or_writing(
+    path: str | os.PathLike[str] | None,
+) -> contextlib.AbstractContextManager[IO[str]]:
+    """Open `path` for writing text (see `writing`); without one, give the standard output."""
+    return contextlib.nullcontext(sys.stdout) if path is None else writing(path)
 
 
 def _create(path: Path) -> IO[str]:

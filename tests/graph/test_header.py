@@ -23,7 +23,7 @@ def test_a_header_is_left_out_and_reported(
     assert "kgagg: warning: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("line", ["head\trelation\tb", "h\tr\tt", "tail\trelation\thead"])
+@pytest.mark.parametrize("line", ["head\trelation\tb", "h\tr\tt"])
 def test_other_lines_are_triples(tmp_path: Path, line: str) -> None:
     (tmp_path / "train.txt").write_text(f"{line}\na\tr\tb\n")
     assert len(Graph.read(tmp_path).train) == 2
