@@ -28,6 +28,7 @@ from kgagg.util.checks import (
 )
 
 _COUNT = (np.int32, np.int64)
+_BLOCK = 1 << 16
 _COLUMNS: dict[str, tuple[type, ...]] = {
     "kind": (np.uint8,),
     "flags": (np.uint8,),
@@ -87,12 +88,16 @@ def check_rules(
     confidence = arrays["confidence"]
     expect((confidence[1:] <= confidence[:-1]).all(), "confidence does not descend")
     kind = arrays["kind"]
-    # heads of paths between X and Y, and of general rules, have no constant
-    without = (kind == CYCLIC) | (kind == GENERAL)
-    same = np.array_equal(arrays["head_constant"] == NONE_ID, without)
-    expect(same, "head_constant does not fit the kind")
-    same = np.array_equal(arrays["body_constant"] != NONE_ID, kind == CONSTANT)
-    expect(same, "body_constant does not fit the kind")
+    # block by block, which stays in the processor's cache
+    for start in range(0, count, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        some = kind[block]
+        # heads of paths between X and Y, and of general rules, have no constant
+        without = (some == CYCLIC) | (some == GENERAL)
+        same = np.array_equal(arrays["head_constant"][block] == NONE_ID, without)
+        expect(same, "head_constant does not fit the kind")
+        same = np.array_equal(arrays["body_constant"][block] != NONE_ID, some == CONSTANT)
+        expect(same, "body_constant does not fit the kind")
     _check_bodies(kind, arrays["body"], arrays["body_ptr"], arrays["body_keys"], relations)
     key, blob = arrays["written_key"], arrays["written_blob"]
     expect(len(arrays["written_ptr"]) == len(key) + 1, "written_ptr does not fit")

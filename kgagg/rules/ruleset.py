@@ -5,25 +5,28 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from kgagg.errors import InputError
+from kgagg.errors import InputError, nearest
 from kgagg.graph.vocabulary import Vocabulary, free_table
 from kgagg.rules import _kernels
 from kgagg.rules.checks import check_rules
 from kgagg.rules.confidence import TYPES, Confidence, types_of
 from kgagg.rules.dialects import anyburl
 from kgagg.rules.reading import Problem, Reader, Report
-from kgagg.rules.shapes import GENERAL, ME, ME_ID, SIDE, XX, Rule
+from kgagg.rules.shapes import BARE, GENERAL, ME, ME_ID, SIDE, XX, Rule
 from kgagg.util.arrays import is_arrays, open_arrays, save_arrays
 from kgagg.util.checks import checking
 from kgagg.util.machine import processors
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # what each column holds as long as the numbers are small
 COLUMNS: dict[str, type] = {
@@ -44,11 +47,37 @@ IDENTITY = ("kind", "flags", "relation", "head_constant", "body_constant", "body
 _TABLES = ("body_ptr", "body_keys", "written_key", "written_ptr", "written_blob")
 _NAMES = ("blob", "offsets", "table")
 _CHUNK = 1 << 16
+# rules that a notebook shows
+_SHOWN = 10
 
 Path_ = str | os.PathLike[str]
 
 
-@dataclass(frozen=True)
+class RuleRow(NamedTuple):
+    """One rule of a rule set, for people.
+
+    Attributes
+    ----------
+    rule : str
+        Its text.
+    type : str
+        See `kgagg.rules.confidence.TYPES`.
+    confidence : float
+    correct, predicted : int
+        Correct predictions (the support), and all of them.
+    """
+
+    rule: str
+    type: str
+    confidence: float
+    correct: int
+    predicted: int
+
+    def __str__(self) -> str:
+        return f"{self.confidence:.4f} ({self.correct} of {self.predicted})  {self.rule}"
+
+
+@dataclass(frozen=True, repr=False)
 class RuleSet:
     """Rules by descending confidence, ties in the order of the file: the row is the rule's rank.
 
@@ -221,8 +250,164 @@ class RuleSet:
             report=reader.report,
         )
 
+    @classmethod
+    def from_text(
+        cls,
+        text: str | Iterable[str],
+        vocabularies: tuple[Vocabulary, Vocabulary] | None = None,
+        confidence: Confidence | None = None,
+        *,
+        strict: bool = True,
+    ) -> RuleSet:
+        """Read rules from text: a line for each, as in a file (see `read`).
+
+        Parameters
+        ----------
+        text : str or iterable of str
+            Lines, such as ``"r(X,Y) <= s(X,A), t(A,Y)"``, with or without statistics before.
+        vocabularies, confidence
+            See `read`.
+        strict : bool
+            Raise InputError at a line that cannot be used, instead of counting it.
+        """
+        lines = text.splitlines() if isinstance(text, str) else list(text)
+        reader = Reader(vocabularies, confidence or Confidence(), strict, 1)
+        reader.read_blocks(["".join(f"{line}\n" for line in lines).encode()], Path("text"), 0)
+        return cls.from_reader(reader, ("text",))
+
     def __len__(self) -> int:
         return len(self.kind)
+
+    def __iter__(self) -> Iterator[RuleRow]:
+        starts = range(0, len(self), _CHUNK)
+        for rows in (np.arange(i, min(i + _CHUNK, len(self))) for i in starts):
+            columns = self.listed(rows)
+            names = ("rule", "type", "confidence", "correct", "predicted")
+            values = (np.asarray(columns[name]).tolist() for name in names)
+            yield from map(RuleRow, *values)
+
+    @overload
+    def __getitem__(self, rows: int) -> RuleRow: ...
+    @overload
+    def __getitem__(self, rows: slice | Sequence[int] | np.ndarray) -> RuleSet: ...
+    def __getitem__(self, rows: int | slice | Sequence[int] | np.ndarray) -> RuleRow | RuleSet:
+        """Return one rule by its rank from 0, or the rules of a slice, a mask or ranks."""
+        if isinstance(rows, int | np.integer):
+            one = range(len(self))[rows]
+            return next(iter(self[[one]]))
+        chosen = np.arange(len(self))[rows]
+        return self._only(np.unique(chosen))
+
+    def _only(self, rows: np.ndarray) -> RuleSet:
+        """Return the rules of these rows, which ascend."""
+        changes = {name: column[rows] for name, column in self.columns().items()}
+        return dataclasses.replace(self, **changes)
+
+    def filter(
+        self,
+        *,
+        relation: str | None = None,
+        type: str | None = None,
+        min_confidence: float = 0.0,
+        min_support: int = 0,
+        max_length: int | None = None,
+    ) -> RuleSet:
+        """Return the rules that meet all conditions, in the same order.
+
+        Parameters
+        ----------
+        relation : str, optional
+            Of the head.
+        type : str, optional
+            ``"cyclic"``, ``"constant"``, ``"dangling"``, ``"zero"``, ``"general"``, or one of the
+            reflexive ones, such as ``"reflexive constant"``.
+        min_confidence : float
+        min_support : int
+            Correct predictions.
+        max_length : int, optional
+            Atoms in the body.
+
+        Raises
+        ------
+        InputError
+            If there is no such relation or type.
+        """
+        keep = (self.confidence >= min_confidence) & (self.correct >= min_support)
+        if relation is not None:
+            keep &= self.relation == self.relations.require(relation, "relation")
+        if type is not None:
+            if type not in TYPES:
+                expected = f"expected one of {', '.join(TYPES)}{nearest(type, TYPES)}"
+                raise InputError(f"{type}: no such type of rules, {expected}")
+            keep &= self.types == TYPES.index(type)
+        if max_length is not None:
+            keep &= self.length <= max_length
+        return self._only(np.flatnonzero(keep))
+
+    def listed(self, rows: np.ndarray) -> dict[str, Any]:
+        """Return rules as a table: columns by name, lists or arrays of the same length.
+
+        They are ``rule`` (its text), ``type``, ``length``, ``relation``, ``head_constant``,
+        ``body_constant``, ``predicted``, ``correct``, ``pca_predicted``, ``confidence``, ``file``
+        and ``line``.
+
+        Parameters
+        ----------
+        rows : int[n]
+        """
+        bare = self.flags[rows] & BARE != 0
+        pca = np.full(len(rows), -1) if self.pca_predicted is None else self.pca_predicted[rows]
+        chosen = list(self.rules(rows))
+        return {
+            "rule": [line.split("\t")[-1] for line in self.text_lines(rows)],
+            "type": [TYPES[number] for number in self.types[rows].tolist()],
+            "length": self.length[rows],
+            "relation": [rule.relation for rule in chosen],
+            "head_constant": [rule.head_constant for rule in chosen],
+            "body_constant": [rule.body_constant for rule in chosen],
+            "predicted": np.ma.array(self.predicted[rows], mask=bare),
+            "correct": np.ma.array(self.correct[rows], mask=bare),
+            "pca_predicted": np.ma.array(pca, mask=pca < 0),
+            "confidence": self.confidence[rows],
+            "file": [self.sources[number] for number in self.source[rows].tolist()],
+            "line": self.line[rows],
+        }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row for each rule, best first (see `listed`); a count that is not known is NA.
+
+        Columns in which all is unknown are left out.
+        """
+        import pandas as pd
+
+        columns = self.listed(np.arange(len(self)))
+        for name, column in columns.items():
+            if isinstance(column, np.ma.MaskedArray):
+                mask = np.ma.getmaskarray(column)
+                columns[name] = pd.arrays.IntegerArray(column.data.astype(np.int64), mask)
+        table = pd.DataFrame(columns)
+        unknown = [name for name in ("pca_predicted",) if table[name].isna().all()]
+        return table.drop(columns=unknown)
+
+    def __repr__(self) -> str:
+        counts = self.counts()
+        total = counts.pop("total")
+        kinds = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+        return f"RuleSet({total:,} rules{': ' if kinds else ''}{kinds})"
+
+    def _repr_html_(self) -> str:
+        """Show the best rules as a table, in a notebook."""
+        from kgagg.util.html import table
+
+        shown = self[:_SHOWN]
+        rows = [
+            [f"{one.confidence:.4f}", f"{one.correct:,}", f"{one.predicted:,}", one.type, one.rule]
+            for one in shown
+        ]
+        header = ("confidence", "correct", "predicted", "type", "rule")
+        more = len(self) - len(shown)
+        note = f"{self!r}{f'; {more:,} more' if more else ''}"
+        return table(header, rows, note, numeric=3)
 
     @cached_property
     def types(self) -> np.ndarray:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from kgagg.errors import InputError, nearest
-from kgagg.rules.confidence import TYPES
 from kgagg.rules.dialects import amie, anyburl
 from kgagg.rules.ruleset import RuleSet
-from kgagg.rules.shapes import BARE, GENERAL, ME, SIDE, STYLE, XX, ZERO, Rule
-from kgagg.util.files import writing
+from kgagg.rules.shapes import GENERAL, ME, SIDE, STYLE, XX, ZERO, Rule
+from kgagg.util.files import COMPRESSIONS, writing
 
+# of text, if it has one
+ENDINGS = (".txt", ".rules", ".tsv")
 DIALECTS = ("as-read", "anyburl", "pyclause", "amie")
 BINARY, PARQUET = ".kgagg", ".parquet"
 
@@ -67,6 +67,15 @@ def write(rules: RuleSet, path: str | os.PathLike[str], dialect: str = "as-read"
     return left_out
 
 
+def expect_ending(path: str | os.PathLike[str]) -> None:
+    """Raise InputError if no form of rules ends like this file, be it compressed or not."""
+    path = Path(path)
+    ending = Path(path.stem).suffix if path.suffix in COMPRESSIONS else path.suffix
+    known = (BINARY, PARQUET, *ENDINGS)
+    if ending and ending not in known:
+        raise InputError(f"{path}: no form of rules ends in {ending}, expected {', '.join(known)}")
+
+
 def _check_names(rule: Rule, dialect: str) -> None:
     """Refuse constants that a reader of the dialect would take for variables."""
     wrong = amie.reads_as_variable if dialect == "amie" else anyburl.reads_as_variable
@@ -97,29 +106,8 @@ def _lines(rules: RuleSet, rule: Rule, row: int, dialect: str) -> Iterator[str]:
 
 def _write_parquet(rules: RuleSet, path: Path) -> None:
     """Write one row for each rule, by rank."""
-    import pyarrow as pa
-
     from kgagg.rules.parquet import CHUNK, write_table
-
-    def columns(rows: np.ndarray) -> list[Any]:
-        bare = rules.flags[rows] & BARE != 0
-        pca = None if rules.pca_predicted is None else rules.pca_predicted[rows]
-        chosen = list(rules.rules(rows))
-        return [
-            [line.split("\t")[-1] for line in rules.text_lines(rows)],
-            [TYPES[number] for number in rules.types[rows].tolist()],
-            rules.length[rows],
-            [rule.relation for rule in chosen],
-            [rule.head_constant for rule in chosen],
-            [rule.body_constant for rule in chosen],
-            pa.array(rules.predicted[rows], mask=bare),
-            pa.array(rules.correct[rows], mask=bare),
-            [None] * len(rows) if pca is None else pa.array(pca, mask=pca < 0),
-            rules.confidence[rows],
-            [rules.sources[number] for number in rules.source[rows].tolist()],
-            rules.line[rows],
-        ]
 
     starts = range(0, len(rules), CHUNK)
     chunks = (np.arange(start, min(start + CHUNK, len(rules))) for start in starts)
-    write_table(path, map(columns, chunks))
+    write_table(path, (list(rules.listed(rows).values()) for rows in chunks))

@@ -1,0 +1,69 @@
+"""Instances of a rule: facts that it predicts, with the facts of train that make it fire."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from kgagg.engine.semantics import Semantics
+from kgagg.explanation.groundings import Fact, groundings
+from kgagg.graph.graph import Graph
+from kgagg.mining.counting import by_direction, predictions, unbounded
+from kgagg.rules.ruleset import RuleSet
+
+
+class Instance(NamedTuple):
+    """A fact that a rule predicts.
+
+    Attributes
+    ----------
+    fact : (head, relation, tail)
+    known : bool
+        Whether train has it.
+    body : tuple of (head, relation, tail)
+        One way in which the rule fires.
+    """
+
+    fact: Fact
+    known: bool
+    body: tuple[Fact, ...]
+
+
+def instances(
+    graph: Graph,
+    rules: RuleSet,
+    row: int,
+    meaning: str | Semantics = "anyburl",
+    *,
+    limit: int = 3,
+    threads: int | None = None,
+) -> list[Instance]:
+    """Return some facts that a rule predicts, correct ones first.
+
+    Parameters
+    ----------
+    graph : Graph
+    rules : RuleSet
+        Over the vocabularies of `graph`.
+    row : int
+        The rule.
+    meaning : str or Semantics
+        Which entities of a grounding may coincide.
+    limit : int
+        How many; 0 for all.
+    threads : int, optional
+    """
+    chosen = unbounded(meaning)
+    facts = predictions(rules, graph, row, chosen, threads)
+    known = graph.adjacency.contains(facts)
+    order = np.argsort(~known, kind="stable")[: limit or None]
+    ((_, direction),) = by_direction(rules, np.array([row]))
+    found = []
+    for i in order.tolist():
+        head, relation, tail = facts[i].tolist()
+        ways = groundings(graph, rules, row, head, tail, chosen, direction)
+        body = next(islice(ways, 1), ())
+        found.append(Instance((head, relation, tail), bool(known[i]), body))
+    return found
