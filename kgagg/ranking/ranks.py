@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import itertools
 import os
 from collections.abc import Sequence
@@ -68,6 +69,13 @@ class Ranks:
             optimistic=self.optimistic[rows],
             pessimistic=self.pessimistic[rows],
         )
+
+    def digests(self) -> list[str]:
+        """Return a digest of the ranks of each strategy: equal if they are, on any machine."""
+        return [
+            hashlib.sha256(np.stack(both).astype("<i4").tobytes()).hexdigest()
+            for both in zip(self.optimistic, self.pessimistic, strict=True)
+        ]
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a parquet file: one row for each triple, direction and strategy.

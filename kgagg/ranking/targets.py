@@ -72,7 +72,7 @@ def target_rows(firings: Firings) -> np.ndarray:
 
 
 def frequency_order(train: np.ndarray, entities: int) -> TieOrder:
-    """Return PyClause's order of tied candidates: frequent in train first, then by number.
+    """Return PyClause's order of tied candidates: frequent in train first, then by name.
 
     Parameters
     ----------
@@ -107,5 +107,5 @@ def reciprocal_ranks(firings: Firings, scores: np.ndarray) -> np.ndarray:
     firings : Firings
     scores : float64[strategies, candidates]
     """
-    ranks = (rank.astype(np.int64) for rank in rank_targets(firings, scores))
-    return expected_reciprocal_rank(*ranks)
+    low, high = rank_targets(firings, scores)
+    return expected_reciprocal_rank(low.astype(np.int64), high.astype(np.int64))

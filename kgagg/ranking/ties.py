@@ -31,20 +31,32 @@ def harmonic_numbers(count: int) -> np.ndarray:
     return np.append(0.0, np.cumsum(1.0 / np.arange(1, count + 1)))
 
 
-def expected_reciprocal_rank(optimistic: np.ndarray, pessimistic: np.ndarray) -> np.ndarray:
+def expected_reciprocal_rank(
+    optimistic: np.ndarray, pessimistic: np.ndarray, cut: int | None = None
+) -> np.ndarray:
     """Return the mean of ``1 / rank`` over all orders of ties; 0 without a rank: float64[...].
 
     Parameters
     ----------
     optimistic, pessimistic : int64[...]
         From 1; 0 for a target that is not among the candidates.
+    cut : int, optional
+        Ranks beyond this one count as none.
     """
-    harmonic = harmonic_numbers(int(pessimistic.max(initial=0)))
-    mass = harmonic[pessimistic] - harmonic[np.maximum(optimistic - 1, 0)]
+    last = pessimistic if cut is None else np.minimum(pessimistic, cut)
+    before = np.minimum(np.maximum(optimistic - 1, 0), last)
+    harmonic = harmonic_numbers(int(last.max(initial=0)))
+    mass = harmonic[last] - harmonic[before]
     return np.where(optimistic > 0, mass / (pessimistic - optimistic + 1), 0.0)
 
 
-def values(ranks: Ranks, metric: str = "mrr", ties: str = "expected", seed: int = 0) -> np.ndarray:
+def values(
+    ranks: Ranks,
+    metric: str = "mrr",
+    ties: str = "expected",
+    seed: int = 0,
+    cut: int | None = None,
+) -> np.ndarray:
     """Return what each query contributes to a metric: float64[S, T, 2].
 
     Parameters
@@ -58,6 +70,8 @@ def values(ranks: Ranks, metric: str = "mrr", ties: str = "expected", seed: int 
     seed : int
         For random ties. A query has the same draw for all strategies, so that two strategies with
         equal ranks get equal values.
+    cut : int, optional
+        Ranks beyond this one count as none.
     """
     hits = _hits(metric)
     low, high = ranks.optimistic.astype(np.int64), ranks.pessimistic.astype(np.int64)
@@ -66,8 +80,9 @@ def values(ranks: Ranks, metric: str = "mrr", ties: str = "expected", seed: int 
     match ties:
         case "expected":
             if hits is None:
-                return expected_reciprocal_rank(low, high)
-            return np.where(found, np.clip(hits - low + 1, 0, tied) / tied, 0.0)
+                return expected_reciprocal_rank(low, high, cut)
+            within = hits if cut is None else min(hits, cut)
+            return np.where(found, np.clip(within - low + 1, 0, tied) / tied, 0.0)
         case "random":
             draw = np.random.default_rng(seed).random(low.shape[1:])
             rank = low + (draw * tied).astype(np.int64)
@@ -79,6 +94,8 @@ def values(ranks: Ranks, metric: str = "mrr", ties: str = "expected", seed: int 
             rank = high
         case _:
             raise InputError(f"unknown tie policy {ties!r}{nearest(ties, TIES)}")
+    if cut is not None:
+        found = found & (rank <= cut)
     value = 1.0 / np.where(found, rank, 1) if hits is None else (rank <= hits).astype(np.float64)
     return np.where(found, value, 0.0)
 

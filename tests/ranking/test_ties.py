@@ -15,11 +15,17 @@ from kgagg.ranking.ranks import Ranks
 from kgagg.ranking.ties import METRICS, TIES, values
 
 
-@given(tied_ranks(), st.sampled_from([None, 1, 3, 10]))
-def test_expected_is_the_mean_over_all_orders(r: Ranks, hits: int | None) -> None:
-    found = values(r, "mrr" if hits is None else f"hits@{hits}").ravel()
+@given(tied_ranks(), st.sampled_from([None, 1, 3, 10]), st.sampled_from([None, 1, 2, 5]))
+def test_expected_is_the_mean_over_all_orders(r: Ranks, hits: int | None, cut: int | None) -> None:
+    found = values(r, "mrr" if hits is None else f"hits@{hits}", cut=cut).ravel()
     pairs = zip(r.optimistic.ravel(), r.pessimistic.ravel(), strict=True)
-    assert found == pytest.approx([naive.random_order_mean(o, p, hits) for o, p in pairs])
+    assert found == pytest.approx([naive.random_order_mean(o, p, hits, cut) for o, p in pairs])
+
+
+@given(tied_ranks(), st.sampled_from(("realistic", "optimistic", "pessimistic")))
+def test_a_cut_takes_what_lies_beyond_it(r: Ranks, ties: str) -> None:
+    whole, cut = values(r, "mrr", ties), values(r, "mrr", ties, cut=2)
+    assert np.array_equal(cut, np.where(whole >= 1 / 2, whole, 0))
 
 
 @given(tied_ranks(), st.sampled_from(METRICS), st.sampled_from(TIES))
