@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgagg.commands import options
-from kgagg.commands.opening import open_engine
+from kgagg.commands.opening import open_engine, restriction
 from kgagg.commands.parser import Parser
 
 if TYPE_CHECKING:
@@ -41,12 +40,13 @@ def add_parser(verbs: Any) -> Parser:
     parser.add_argument(
         "--min-score", type=float, metavar="S", help="only facts with at least this score"
     )
+    options.add_restriction(parser)
     options.add_strategy(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: print")
     parser.add_argument(
         "--format",
         metavar="NAME",
-        help="tsv, jsonl or parquet (default: by the ending of FILE, else tsv)",
+        help="tsv, csv, jsonl or parquet (default: by the ending of FILE, else tsv)",
     )
     parser.add_argument(
         "--plot",
@@ -66,18 +66,16 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     from kgagg.evaluation.run import ready_strategy
     from kgagg.prediction.calibration import Calibration, answered
     from kgagg.prediction.completion import chosen_relations, predict
-    from kgagg.prediction.writers import expect_form, form_of, lines, write_predictions
+    from kgagg.prediction.writers import form_of, write_table
 
-    form = args.format or form_of(args.out or "", "tsv")
-    expect_form(form)
-    if form == "parquet" and not args.out:
-        raise InputError("format parquet is for files: expected --out FILE")
+    form = form_of(args.out, "tsv", args.format)
     if args.plot:
         # report what is missing before doing the work
         from kgagg.report.reliability import draw
     engine = open_engine(args)
     graph = engine.graph
     relations = chosen_relations(graph, args.relations and args.relations.split(","))
+    allowed = restriction(args, graph)
     applying = options.running(args)
     with args.watch.stage("fit"):
         strategy = ready_strategy(engine, args.strategy, top_h=args.top_h, **applying)
@@ -99,12 +97,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             top=args.top,
             min_score=float("-inf") if args.min_score is None else args.min_score,
             calibration=calibration,
+            allowed=allowed,
             **applying,
         )
-    if args.out:
-        write_predictions(args.out, found, form)
-    else:
-        sys.stdout.writelines(lines(found, form))
+    write_table(args.out, found.to_pandas(), form)
     if args.plot:
         draw(curves, args.plot)
     return {
@@ -122,7 +118,7 @@ def _check(
 
     split = "test" if len(engine.graph.test) else "valid"
     counts = answered(engine, strategy, split, **options)
-    curves = {"calibrated": Reliability.of(split, calibration(counts.value), counts)}
-    if len(counts.value) and counts.value[0] >= 0 and counts.value[-1] <= 1:
-        curves["score"] = Reliability.of(split, counts.value, counts)
+    curves = {"calibrated": Reliability.of(split, calibration(counts.score), counts)}
+    if len(counts.score) and counts.score[0] >= 0 and counts.score[-1] <= 1:
+        curves["score"] = Reliability.of(split, counts.score, counts)
     return curves

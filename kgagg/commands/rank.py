@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kgagg.commands import options
-from kgagg.commands.opening import open_engine
+from kgagg.commands.opening import open_engine, restriction
 from kgagg.commands.parser import Parser
 
 
@@ -16,20 +16,20 @@ def add_parser(verbs: Any) -> Parser:
     parser: Parser = verbs.add_parser(
         "rank",
         help="the best answers to queries",
-        description="Apply rules to queries, and write the best answers by a strategy. The facts "
-        "of all splits are filtered.",
+        description="Apply rules to queries for tails, heads or relations, and print or write the "
+        "best answers by a strategy. The facts of all splits are filtered.",
         epilog="example: kgagg rank umls rules.txt --relation affects --out answers.tsv",
     )
     options.add_inputs(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the answers")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="default: print")
     options.add_strategy(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--queries",
         type=Path,
         metavar="FILE",
-        help="lines `head relation ?` or `? relation tail`, or triples, which stand for both; "
-        "separated by tabs or spaces",
+        help="lines `head relation ?` or `? relation tail`, or triples, which stand for both; or "
+        "`head ? tail`, which asks for relations; separated by tabs or spaces",
     )
     which.add_argument(
         "--relation",
@@ -59,10 +59,12 @@ def add_parser(verbs: Any) -> Parser:
     parser.add_argument(
         "--format",
         metavar="NAME",
-        help="anyburl (heads and tails of triples, as AnyBURL and PyClause write them), tsv, jsonl "
-        "or parquet (default: by the ending of FILE, else anyburl)",
+        help="anyburl (heads and tails of triples, as AnyBURL and PyClause write them), tsv, csv, "
+        "jsonl or parquet (default: by the ending of FILE, else anyburl for files of triples, tsv "
+        "for other queries and for what is printed)",
     )
     parser.add_argument("--show-known", action="store_true", help="do not filter known facts")
+    options.add_restriction(parser)
     options.add_top_x(parser)
     options.add_top_h(parser)
     options.add_meaning(parser)
@@ -76,25 +78,27 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     from kgagg.evaluation.run import ready_strategy
     from kgagg.prediction.answers import answer, missing, rank_triples, read_queries
     from kgagg.prediction.rankings import write_rankings
+    from kgagg.prediction.relations import answer_patterns
     from kgagg.prediction.writers import form_of, write_answers
 
-    form = args.format or form_of(args.out, "anyburl")
+    form = form_of(args.out, "anyburl", args.format)
     engine = open_engine(args)
     graph = engine.graph
+    allowed = restriction(args, graph)
     if args.queries:
         triples = read_queries(args.queries, graph)
-        queries = Queries.from_patterns(triples)
     elif args.relation:
-        triples = missing(graph, args.relation, args.ask)
-        queries = Queries.from_patterns(triples)
+        triples = missing(graph, args.relation, args.ask, allowed)
     else:
         triples = graph.split(args.split)
-        queries = Queries.from_triples(triples)
+    whole = not (triples == MISSING).any()
+    if form == "anyburl" and not (args.format or (args.out and whole and not args.show_known)):
+        form = "tsv"
     applying = options.running(args)
     with args.watch.stage("fit"):
         strategy = ready_strategy(engine, args.strategy, top_h=args.top_h, **applying)
-    applying["top_k"] = args.top_k
-    if form == "anyburl" and (triples == MISSING).any():
+    applying |= {"top_k": args.top_k, "allowed": allowed}
+    if form == "anyburl" and not whole:
         raise InputError("format anyburl lists heads and tails: expected triples without `?`")
     if form == "anyburl" and args.show_known:
         raise InputError("format anyburl filters known facts: expected no --show-known")
@@ -103,6 +107,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             rankings = rank_triples(engine, triples, strategy, **applying)
             write_rankings(args.out, rankings, graph.entities, graph.relations)
         else:
-            answers = answer(engine, queries, strategy, show_known=args.show_known, **applying)
+            applying["show_known"] = args.show_known
+            if args.queries or args.relation:
+                answers = answer_patterns(engine, triples, strategy, **applying)
+            else:
+                answers = answer(engine, Queries.from_triples(triples), strategy, **applying)
             write_answers(args.out, answers, graph, form)
-    return {"queries": len(queries), "strategy": strategy.name}
+    return {"queries": len(triples), "strategy": strategy.name}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kgagg.engine.engine import Engine
-from kgagg.engine.queries import MISSING, Queries
+from kgagg.engine.queries import DIRECTIONS, MISSING, Queries
 from kgagg.errors import InputError, at_least
 from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.graph import Graph
@@ -21,6 +21,8 @@ from kgagg.util.files import line_blocks
 
 # of a table of answers
 COLUMNS = ("head", "relation", "tail", "direction", "rank", "score", "known")
+# what a query may ask for
+ASKED = (*DIRECTIONS, "relation")
 # how many answers are made ready to be written at once, those to the last query aside
 _HELD = 1 << 16
 
@@ -33,7 +35,8 @@ class Answers(NamedTuple):
     head, relation, tail : int
         `MISSING` for the one that is predicted.
     candidates : Candidates
-        Entities, and the scores to show for them (see `Strategy.display`).
+        Entities, or relations if the relation is predicted, and the scores to show for them (see
+        `Strategy.display`).
     known : bool[n]
         Which of them are known facts.
     """
@@ -45,7 +48,9 @@ class Answers(NamedTuple):
     known: np.ndarray
 
 
-def missing(graph: Graph, relation: str, ask: str = "tails") -> np.ndarray:
+def missing(
+    graph: Graph, relation: str, ask: str = "tails", allowed: np.ndarray | None = None
+) -> np.ndarray:
     """Return the queries for the missing facts of a relation: int32[n, 3].
 
     Parameters
@@ -54,6 +59,8 @@ def missing(graph: Graph, relation: str, ask: str = "tails") -> np.ndarray:
     relation : str
     ask : str
         ``"tails"`` of all its heads in train, ``"heads"`` of all its tails, or ``"both"``.
+    allowed : bool[2, entities], optional
+        Which entities may be tails, and which heads (see `Engine.apply`).
 
     Raises
     ------
@@ -66,6 +73,8 @@ def missing(graph: Graph, relation: str, ask: str = "tails") -> np.ndarray:
     for given, column in (("heads", 0), ("tails", 2)):
         if ask != given:
             entities = np.unique(facts[:, column])
+            if allowed is not None:
+                entities = entities[allowed[int(column == 0), entities]]
             rows = np.full((len(entities), 3), MISSING, np.int32)
             rows[:, 1], rows[:, column] = number, entities
             asked.append(rows)
@@ -79,6 +88,7 @@ def answer(
     *,
     top_k: int = 100,
     top_x: int = 200,
+    allowed: np.ndarray | None = None,
     show_known: bool = False,
     threads: int | None = None,
     memory: int | None = None,
@@ -96,6 +106,8 @@ def answer(
         The most answers to a query, not counting its targets; 0 for all.
     top_x : int
         See `Engine.apply`; not less than `top_k`.
+    allowed : bool[2, entities], optional
+        See `Engine.apply`: which entities may be answers.
     show_known : bool
         Known facts are answers too. Otherwise the facts of all splits are filtered.
     threads, memory, quiet
@@ -108,6 +120,7 @@ def answer(
     chunks = engine.apply(
         queries,
         nothing if show_known else facts,
+        allowed=allowed,
         top_x=max(top_x, top_k) if top_x and top_k else 0,
         best=strategy.best,
         complete=strategy.complete,
@@ -143,6 +156,7 @@ def rank_triples(
     *,
     top_k: int = 100,
     top_x: int = 200,
+    allowed: np.ndarray | None = None,
     threads: int | None = None,
     memory: int | None = None,
     quiet: bool = True,
@@ -153,13 +167,14 @@ def rank_triples(
 
     Parameters
     ----------
-    engine, strategy, top_k, top_x, threads, memory, quiet
+    engine, strategy, top_k, top_x, allowed, threads, memory, quiet
         See `answer`.
     triples : int32[n, 3]
     """
     options: dict[str, Any] = {
         "top_k": top_k,
         "top_x": top_x,
+        "allowed": allowed,
         "threads": threads,
         "memory": memory,
         "quiet": quiet,
@@ -191,9 +206,10 @@ def _without(answers: Answers, target: int, top_k: int) -> Candidates:
 
 
 def read_queries(path: str | os.PathLike[str], graph: Graph) -> np.ndarray:
-    """Read lines ``head relation ?`` or ``? relation tail``, with tabs or spaces: int32[n, 3].
+    """Read lines ``head relation ?``, ``? relation tail`` or ``head ? tail``: int32[n, 3].
 
-    The entity to predict is `MISSING`. A line may also be a complete triple.
+    Names are separated by tabs or spaces. What is to be predicted is `MISSING`. A line may also be
+    a complete triple.
 
     Raises
     ------
@@ -208,7 +224,7 @@ def read_queries(path: str | os.PathLike[str], graph: Graph) -> np.ndarray:
             continue
         words = text.split("\t") if "\t" in text else text.split()
         if len(words) != 3:
-            raise InputError(f"{path}:{number}: expected `head relation ?` or `? relation tail`")
+            raise InputError(f"{path}:{number}: expected {_FORMS}")
         try:
             rows.append(numbers_of(graph, *words))
         except InputError as error:
@@ -217,36 +233,53 @@ def read_queries(path: str | os.PathLike[str], graph: Graph) -> np.ndarray:
 
 
 def numbers_of(
-    graph: Graph, head: str | None, relation: str, tail: str | None
+    graph: Graph, head: str | None, relation: str | None, tail: str | None
 ) -> tuple[int, int, int]:
-    """Return the numbers of names, `MISSING` for a head or tail that is None or ``"?"``.
+    """Return the numbers of names, `MISSING` for what is None or ``"?"``.
 
     Raises
     ------
     InputError
-        If a name is not in the graph, or both head and tail are missing.
+        If a name is not in the graph, or more than one is missing.
     """
-    one, two = (
-        MISSING if name is None or name == "?" else graph.entities.require(name, "entity")
-        for name in (head, tail)
+    names = (head, relation, tail)
+    kinds = ((graph.entities, "entity"), (graph.relations, "relation"), (graph.entities, "entity"))
+    one, two, three = (
+        MISSING if name is None or name == "?" else vocabulary.require(name, kind)
+        for name, (vocabulary, kind) in zip(names, kinds, strict=True)
     )
-    if one == two == MISSING:
-        raise InputError("expected `head relation ?` or `? relation tail`")
-    return one, graph.relations.require(relation, "relation"), two
+    if (one, two, three).count(MISSING) > 1:
+        raise InputError(f"expected {_FORMS}")
+    return one, two, three
+
+
+_FORMS = "`head relation ?`, `? relation tail` or `head ? tail`"
+
+
+def read_triples(path: str | os.PathLike[str], graph: Graph) -> np.ndarray:
+    """Read complete triples of the names of a graph, with tabs or spaces: int32[n, 3].
+
+    Raises
+    ------
+    InputError
+        If a line is not as expected, or has a name that is not in the graph.
+    """
+    triples = read_queries(path, graph)
+    if (triples == MISSING).any():
+        raise InputError(f"{path}: has a `?`, expected head, relation and tail on each line")
+    return triples
 
 
 def batches(answers: Iterable[Answers]) -> Iterator[list[np.ndarray]]:
     """Yield the `COLUMNS` for many answers at once, as numbers."""
     for batch in _batches(answers):
         sizes = [len(one.known) for one in batch]
-        heads = np.repeat([one.head == MISSING for one in batch], sizes)
         head, relation, tail = (np.repeat([one[i] for one in batch], sizes) for i in range(3))
-        entity = np.concatenate([one.candidates.entity for one in batch])
+        found = np.concatenate([one.candidates.entity for one in batch])
+        asked = np.select([tail == MISSING, head == MISSING], [0, 1], 2)
         yield [
-            np.where(heads, entity, head),
-            relation,
-            np.where(heads, tail, entity),
-            heads.astype(np.int8),
+            *(np.where(each == MISSING, found, each) for each in (head, relation, tail)),
+            asked.astype(np.int8),
             np.concatenate([np.arange(1, size + 1) for size in sizes]),
             np.concatenate([one.candidates.score for one in batch]),
             np.concatenate([one.known for one in batch]).astype(np.int8),

@@ -28,7 +28,7 @@ class Answered:
 
     Attributes
     ----------
-    value : float64[n]
+    score : float64[n]
         Distinct and ascending.
     answers : int64[n]
         How many answers have this score.
@@ -36,14 +36,14 @@ class Answered:
         How many of these are facts of the split.
     """
 
-    value: np.ndarray
+    score: np.ndarray
     answers: np.ndarray
     right: np.ndarray
 
     @classmethod
-    def of(cls, value: np.ndarray, right: np.ndarray) -> Answered:
+    def of(cls, scores: np.ndarray, right: np.ndarray) -> Answered:
         """Count single answers, float64[m] and bool[m]."""
-        return cls._counted(value, np.ones(len(value), np.int64), right)
+        return cls._counted(scores, np.ones(len(scores), np.int64), right)
 
     @classmethod
     def joined(cls, parts: Sequence[Answered]) -> Answered:
@@ -52,11 +52,11 @@ class Answered:
         return cls._counted(*map(np.concatenate, columns))
 
     @classmethod
-    def _counted(cls, value: np.ndarray, answers: np.ndarray, right: np.ndarray) -> Answered:
-        values, row = np.unique(value, return_inverse=True)
+    def _counted(cls, scores: np.ndarray, answers: np.ndarray, right: np.ndarray) -> Answered:
+        distinct, row = np.unique(scores, return_inverse=True)
         # the sums are whole numbers far below 2**53
-        sums = (np.bincount(row, counts, len(values)) for counts in (answers, right))
-        return cls(values, *(each.astype(np.int64) for each in sums))
+        sums = (np.bincount(row, counts, len(distinct)) for counts in (answers, right))
+        return cls(distinct, *(each.astype(np.int64) for each in sums))
 
 
 def answered(
@@ -97,12 +97,12 @@ def answered(
 def _counted(chunks: Iterator[Firings], strategy: Strategy) -> Iterator[Answered]:
     for firings in chunks:
         queries = firings.queries
-        value = strategy.display(firings, score(firings, [strategy])[0])
+        scores = strategy.display(firings, score(firings, [strategy])[0])
         query = np.repeat(np.arange(len(queries)), np.diff(firings.query_ptr))
         owner = np.repeat(np.arange(len(queries)), np.diff(queries.target_ptr))
         width = np.int64(1) << 32
         right = np.isin(query * width + firings.candidate, owner * width + queries.target)
-        yield Answered.of(value, right)
+        yield Answered.of(scores, right)
 
 
 @dataclass(frozen=True)
@@ -111,13 +111,13 @@ class Calibration:
 
     Attributes
     ----------
-    value : float64[n]
+    score : float64[n]
         Ascending.
     probability : float64[n]
         Ascending. It is interpolated between two scores, and constant beyond the last ones.
     """
 
-    value: np.ndarray
+    score: np.ndarray
     probability: np.ndarray
 
     @classmethod
@@ -131,17 +131,17 @@ class Calibration:
         """
         from scipy.optimize import isotonic_regression
 
-        if not len(counts.value):
+        if not len(counts.score):
             raise InputError("no answers to calibrate with: the rules answer no query of valid")
         fitted = isotonic_regression(counts.right / counts.answers, weights=counts.answers)
         # the ends of each level say everything
         cuts = fitted.blocks
         ends = np.unique(np.concatenate([cuts[:-1], cuts[1:] - 1]))
-        return cls(counts.value[ends], np.clip(fitted.x[ends], 0.0, 1.0))
+        return cls(counts.score[ends], np.clip(fitted.x[ends], 0.0, 1.0))
 
-    def __call__(self, value: np.ndarray) -> np.ndarray:
+    def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Return the probability for each score, float64[m]."""
-        return np.interp(value, self.value, self.probability)
+        return np.interp(scores, self.score, self.probability)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class Reliability:
     def of(
         cls, split: str, probability: np.ndarray, counts: Answered, bins: int = 10
     ) -> Reliability:
-        """Compare probabilities, one for each of `counts.value`, in bins of equal width."""
+        """Compare probabilities, one for each of `counts.score`, in bins of equal width."""
         answers, right = counts.answers, counts.right
         place = np.minimum((probability * bins).astype(np.intp), bins - 1)
         number, hits, predicted = (

@@ -96,6 +96,7 @@ def predict(
     min_score: float = -np.inf,
     calibration: Calibration | None = None,
     top_x: int = 200,
+    allowed: np.ndarray | None = None,
     threads: int | None = None,
     memory: int | None = None,
     quiet: bool = True,
@@ -118,6 +119,8 @@ def predict(
         Only facts with at least this score.
     calibration : Calibration, optional
         Gives the probabilities.
+    allowed : bool[2, entities], optional
+        Which entities may be tails, and which heads.
     top_x, threads, memory, quiet
         See `Engine.apply`.
     """
@@ -125,13 +128,18 @@ def predict(
     graph = engine.graph
     facts = all_facts(graph)
     entities = np.unique(graph.train[:, ::2]).astype(np.int32)
+    # who may be a head is asked for tails
+    given = (
+        [entities] * 2 if allowed is None else [entities[one[entities]] for one in allowed[::-1]]
+    )
     best = _Best(top, min_score)
-    total = 2 * len(entities) * len(relations)
+    total = sum(map(len, given)) * len(relations)
     with Progress("predict", total, "queries", quiet=quiet) as progress:
         for relation in relations.tolist():
             chunks = engine.apply(
-                _all_queries(entities, relation),
+                _all_queries(given, relation),
                 facts,
+                allowed=allowed,
                 top_x=top_x,
                 best=strategy.best,
                 complete=strategy.complete,
@@ -146,12 +154,13 @@ def predict(
     return Predictions(engine, found, calibration(found["score"]) if calibration else probability)
 
 
-def _all_queries(entities: np.ndarray, relation: int) -> Queries:
-    """Ask for the tails, then for the heads, that a relation has with each entity."""
+def _all_queries(given: Sequence[np.ndarray], relation: int) -> Queries:
+    """Ask for the tails of some entities, then for the heads of others."""
+    sizes = [len(entities) for entities in given]
     return Queries.without_targets(
-        np.full(2 * len(entities), relation, np.int32),
-        np.repeat(np.array([0, 1], np.uint8), len(entities)),
-        np.tile(entities, 2),
+        np.full(sum(sizes), relation, np.int32),
+        np.repeat(np.array([0, 1], np.uint8), sizes),
+        np.concatenate(given),
     )
 
 

@@ -23,7 +23,7 @@ from kgagg.errors import InputError
 from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.vocabulary import Vocabulary
 from kgagg.ranking.ranks import Ranks
-from kgagg.util.files import line_blocks, writing
+from kgagg.util.files import line_blocks, printing_or_writing
 
 
 class Candidates(NamedTuple):
@@ -48,12 +48,14 @@ class Ranking(NamedTuple):
 
 
 def write_rankings(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None,
     rankings: Iterable[Ranking],
     entities: Vocabulary,
     relations: Vocabulary,
 ) -> None:
-    """Write rankings one by one; the file appears when all of them are written.
+    """Write rankings one by one, or print them without a path.
+
+    The file appears when all of them are written.
 
     Scores are written with as many digits as it takes to read the same number back.
     """
@@ -63,7 +65,7 @@ def write_rankings(
         pairs = zip(candidates.entity.tolist(), candidates.score.tolist(), strict=True)
         return "".join(f"{names[entity]}\t{score!r}\t" for entity, score in pairs)
 
-    with writing(path) as file:
+    with printing_or_writing(path) as file:
         for (head, relation, tail), heads, tails in rankings:
             file.write(f"{names[head]} {relations[relation]} {names[tail]}\n")
             file.write(f"Heads: {line(heads)}\nTails: {line(tails)}\n")

@@ -33,7 +33,7 @@ def test_the_calibration_is_the_isotonic_regression(pairs: list[tuple[float, boo
     found = calibration(np.array(list(exact)))
     assert found.tolist() == pytest.approx(list(exact.values()))
     # on what it was fitted to, a calibration is right on average
-    reliability = Reliability.of("valid", calibration(whole.value), whole)
+    reliability = Reliability.of("valid", calibration(whole.score), whole)
     assert (reliability.predicted * reliability.answers).sum() == pytest.approx(sum(right))
     assert reliability.brier <= np.mean(np.square(np.array(values) - np.array(right))) + 1e-9
 
@@ -57,4 +57,4 @@ def test_answers_are_counted_as_they_are(engine: Engine) -> None:
             right += int(target in one.candidates.entity)
     assert counts.right.sum() == right
     assert (counts.right <= counts.answers).all()
-    assert (np.diff(counts.value) > 0).all()
+    assert (np.diff(counts.score) > 0).all()

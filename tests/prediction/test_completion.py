@@ -114,7 +114,7 @@ def test_files(world: Path, tmp_path: Path) -> None:
     assert found["reliability"].keys() == {"calibrated", "score"}
     assert "<svg" in plot.read_text()
     assert main([*call, "--format", "parquet"]) == 2
-    assert main([*call, "--format", "csv"]) == 2
+    assert main([*call, "--format", "xlsx"]) == 2
     assert main([*call, "--plot", "plot.gif"]) == 2
     (world / "valid.txt").unlink()
     assert main([*call, "--plot", str(plot)]) == 2
