@@ -179,6 +179,13 @@ class Experiment:
         return Path(self.config["results"], "manifest.json")
 
     @property
+    def reference(self) -> list[str]:
+        """The manifest of the run to reproduce, as `kgagg report verify` takes it."""
+        path = self.config["reference"]
+        found = [one for one in (Path(path), self.base / path) if path and one.exists()]
+        return ["--reference", str(found[0])] if found else []
+
+    @property
     def lock(self) -> Path:
         """The locked packages."""
         return self.base / "envs" / "requirements.lock"
@@ -261,9 +268,9 @@ class Experiment:
 
     # --- code and costs ------------------------------------------------------------------------
 
-    def code(self, *verbs: str) -> str:
-        """Return a digest of the code behind verbs of the command line, such as ``report.page``."""
-        return code_digest(*(f"kgagg.commands.{verb}" for verb in verbs))
+    def code(self, *modules: str) -> str:
+        """Return a digest of the code of modules of this package, such as ``commands.apply``."""
+        return code_digest(*(f"kgagg.{module}" for module in modules))
 
     def resources(self, stage: str) -> dict[str, Callable[..., int]]:
         """Return memory and time of one job of a stage, more when it is tried again."""

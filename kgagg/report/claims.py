@@ -1,4 +1,4 @@
-"""What the paper claims, checked against a run: PASS, FAIL or NOT RUN."""
+"""What the paper claims, checked against a run: PASS, DIFFERS, FAIL or NOT RUN."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgagg.util.text import MINUS, number
 # (rules, dataset, strategy, metric); tables of the paper name rules by its miners
 Cells = Mapping[tuple[str, str, str, str], float]
 # what people look for first
-VERDICTS = ("FAIL", "PASS", "NOT RUN")
+VERDICTS = ("FAIL", "DIFFERS", "PASS", "NOT RUN")
 PICKS = {"best-of": -1, "second-of": -2, "worst-of": 0}
 KEYS = ("says", "source", "difference", "ratio", "for", "mean", "at_least", "at_most", "tolerance")
 
@@ -42,6 +42,9 @@ class Claim:
         The same as numbers.
     paper, ours : float or None
         The value by the paper's tables and by the run; None where something it takes is missing.
+    better : str
+        On which side of the bounds a value is no failure: ``"higher"``, ``"lower"``, ``"both"``;
+        empty for none.
     """
 
     source: str
@@ -52,10 +55,11 @@ class Claim:
     high: float
     paper: float | None
     ours: float | None
+    better: str = ""
 
     @property
     def verdict(self) -> str:
-        """``"PASS"``, ``"FAIL"`` or ``"NOT RUN"``."""
+        """``"PASS"``; ``"DIFFERS"``, but not for the worse; ``"FAIL"``; or ``"NOT RUN"``."""
         return _verdict(self.ours, self)
 
     @property
@@ -73,7 +77,10 @@ def _verdict(value: float | None, claim: Claim) -> str:
     if value is None:
         return "NOT RUN"
     # differences of decimals are not exact
-    return "PASS" if claim.low - 1e-9 <= value <= claim.high + 1e-9 else "FAIL"
+    if claim.low - 1e-9 <= value <= claim.high + 1e-9:
+        return "PASS"
+    side = "lower" if value < claim.low else "higher"
+    return "DIFFERS" if claim.better in (side, "both") else "FAIL"
 
 
 def read_claims(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -137,6 +144,7 @@ def _numbers(claims: Mapping[str, Any], paper: Cells, ours: Cells) -> Iterator[C
     for cell, value in paper.items():
         rules, dataset, strategy, metric = cell
         low = high = value
+        better = ""
         source, text = "Table 3", f"{dataset}: {metric}"
         match metric:
             case "minutes":
@@ -144,10 +152,10 @@ def _numbers(claims: Mapping[str, Any], paper: Cells, ours: Cells) -> Iterator[C
                 low = 0.0
             case "rules":
                 source, text = claims["rules"]["source"], "number of rules"
-                share = claims["rules"]["tolerance"][rules]
+                share, better = claims["rules"]["tolerance"][rules], "both"
                 low, high = value * (1 - share), value * (1 + share)
             case _ if strategy:
-                source, text = claims["results"]["source"], metric
+                source, text, better = claims["results"]["source"], metric, "higher"
                 tolerance = claims["results"]["tolerance"]
                 low, high = value - tolerance, value + tolerance
         expected = number(value)
@@ -156,7 +164,7 @@ def _numbers(claims: Mapping[str, Any], paper: Cells, ours: Cells) -> Iterator[C
                 f"≤ {expected}" if metric == "minutes" else f"{expected} ± {number(high - value)}"
             )
         subject = " ".join(filter(None, (rules, dataset, strategy, metric)))
-        yield Claim(source, text, subject, expected, low, high, value, ours.get(cell))
+        yield Claim(source, text, subject, expected, low, high, value, ours.get(cell), better)
 
 
 def _statements(claims: Mapping[str, Any], paper: Cells, ours: Cells) -> Iterator[Claim]:
@@ -177,10 +185,10 @@ def _statements(claims: Mapping[str, Any], paper: Cells, ours: Cells) -> Iterato
             operator, (left, right) = next(
                 (key, statement[key]) for key in ("difference", "ratio") if key in statement
             )
-            found = [
+            theirs, found = (
                 _mean([_value(operator, left, right, part, cells) for part in parts])
                 for cells in (paper, ours)
-            ]
+            )
             named = chosen | dict.fromkeys(averaged, "mean")
             sign = MINUS if operator == "difference" else "/"
             subject = f"{left.format(**named)} {sign} {right.format(**named)}"
@@ -191,7 +199,10 @@ def _statements(claims: Mapping[str, Any], paper: Cells, ours: Cells) -> Iterato
                 expected,
                 low - tolerance,
                 high + tolerance,
-                *found,
+                theirs,
+                found,
+                # ratios are of times
+                better="lower" if operator == "ratio" else "",
             )
 
 

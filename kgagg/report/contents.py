@@ -8,6 +8,7 @@ from typing import Any
 
 from kgagg.data.registry import registry
 from kgagg.report.claims import VERDICTS, Cells, Claim, check, paper_cells, read_claims
+from kgagg.report.reproduction import fingerprints
 from kgagg.report.results import STAGES, Result, cells, ordered, title
 from kgagg.report.tables import Table
 from kgagg.util.text import DASH, MINUS, Value
@@ -42,7 +43,7 @@ def all_tables(
     paper = paper_cells(claimed)
     checked = check(claimed, cells(results, statistics, times))
     tables = {
-        "results": results_table(results),
+        "results": results_table(results, paper),
         "comparison": comparison_table(results, paper),
         "tests": tests_table(results),
         "datasets": datasets_table(statistics),
@@ -50,37 +51,65 @@ def all_tables(
         "runtimes": runtimes_table(results, times, paper),
         "claims": claims_table(checked, results),
     }
-    return results, checked, tables
+    return results, checked, {name: table.compact() for name, table in tables.items()}
 
 
-def results_table(results: Sequence[Result]) -> Table:
+def fingerprints_of(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
+    """Return what another run of `results` can be compared by."""
+    return fingerprints(results, results_table(results, {}))
+
+
+def results_table(results: Sequence[Result], paper: Cells) -> Table:
     """Lay out the metrics as the paper does: strategies down, datasets across."""
     datasets = _distinct(results, "dataset")
     rules = _distinct(results, "rules")
-    found = {(one["rules"], one["dataset"]): one["strategies"] for one in results}
+    found = {(one["rules"], one["dataset"]): one for one in results}
+    shown = (*SHOWN, ("paper", "paper"))
     columns = [("rules", ""), ("strategy", "")]
-    columns += [(f"{name} {short}", ".3f") for name in datasets.values() for _, short in SHOWN]
+    columns += [(short, ".3f") for _ in datasets for _, short in shown]
+    groups = ["", "", *(name for name in datasets.values() for _ in shown)]
     rows: list[list[Value]] = []
+    best = set()
     for key, name in rules.items():
+        first = len(rows)
         for strategy in ordered([one for one in results if one["rules"] == key]):
             row: list[Value] = [name, title(strategy)]
             for dataset in datasets:
-                values = found.get((key, dataset), {}).get(strategy)
+                one = found.get((key, dataset), {"strategies": {}, "paper": ""})
+                values = one["strategies"].get(strategy)
                 row += [values[metric]["value"] if values else None for metric, _ in SHOWN]
+                row.append(paper.get((one["paper"] or "", dataset, strategy, "mrr")))
             rows.append(row)
+        for column in range(2, len(columns)):
+            values = [row[column] for row in rows[first:] if row[column] is not None]
+            if columns[column][0] != "paper" and len(values) > 1:
+                numbers = [round(float(value), 3) for value in values if value is not None]
+                best |= {
+                    (i, column)
+                    for i, row in enumerate(rows)
+                    if i >= first
+                    and row[column] is not None
+                    and round(float(row[column] or 0), 3) == max(numbers)
+                }
     return Table(
-        "Filtered hits@1, hits@10 and MRR on test, both directions; expected values under ties.",
+        "Filtered hits@1, hits@10 and MRR on test, both directions; expected values under ties. "
+        "The best of a column is bold; paper: the MRR that the paper has.",
         columns,
         rows,
+        groups,
+        best,
     )
 
 
 def comparison_table(results: Sequence[Result], paper: Cells) -> Table:
     """Put each number beside the paper's, with the difference and the interval."""
     columns = [("dataset", ""), ("rules", ""), ("strategy", "")]
+    groups = [""] * len(columns)
     for _, short in SHOWN:
-        columns += [(short, ".4f"), ("95 % interval", ""), ("paper", ".3f"), ("difference", "+.3f")]
+        columns += [("value", ".4f"), ("95 %", ""), ("paper", ".3f"), ("±", "+.3f")]
+        groups += [short] * 4
     columns += [("tied", ".1%"), ("MRR bracket", "")]
+    groups += [""] * 2
     rows: list[list[Value]] = []
     for one in results:
         for strategy, values in one["strategies"].items():
@@ -90,17 +119,19 @@ def comparison_table(results: Sequence[Result], paper: Cells) -> Table:
                 if one["paper"]:
                     reported = paper.get((one["paper"], one["dataset"], strategy, metric))
                 difference = None if reported is None else value["value"] - reported
-                interval = f"{value['low']:.4f} {DASH} {value['high']:.4f}"
+                interval = f"{value['low']:.3f}{DASH}{value['high']:.3f}"
                 row += [value["value"], interval, reported, difference]
             mrr = values["mrr"]
-            row += [values["tied"], f"{mrr['pessimistic']:.4f} {DASH} {mrr['optimistic']:.4f}"]
+            row += [values["tied"], f"{mrr['pessimistic']:.3f}{DASH}{mrr['optimistic']:.3f}"]
             rows.append(row)
     return Table(
-        "Every number beside the paper's. Intervals: bootstrap over test triples. Tied: share of "
+        "Every number beside the paper's; ±: ours minus the paper's. 95 %: bootstrap over test "
+        "triples. Tied: share of "
         "queries whose target shares its score with another candidate; bracket: the MRR if ties "
         "were always broken against or for the target.",
         columns,
         rows,
+        groups,
     )
 
 
@@ -210,11 +241,12 @@ def runtimes_table(
 
 
 def claims_table(claims: Sequence[Claim], results: Sequence[Result]) -> Table:
-    """List the claims with their verdicts."""
+    """List the claims that the run can check, with their verdicts."""
     rules = {one["paper"]: one["titles"]["rules"] for one in results if one["paper"]}
     used = ", ".join(f"for {paper} those of {name}" for paper, name in rules.items())
     columns = [("verdict", ""), ("source", ""), ("claim", ""), ("of", ""), ("expected", "")]
     columns += [("paper", ".4g"), ("ours", ".4g"), ("difference", "+.3g"), ("in the paper", "")]
+    checked = [claim for claim in claims if claim.ours is not None]
     rows: list[list[Value]] = [
         [
             claim.verdict,
@@ -227,11 +259,13 @@ def claims_table(claims: Sequence[Claim], results: Sequence[Result]) -> Table:
             claim.difference,
             claim.verdict_of_paper.lower(),
         ]
-        for claim in sorted(claims, key=lambda claim: VERDICTS.index(claim.verdict))
+        for claim in sorted(checked, key=lambda claim: VERDICTS.index(claim.verdict))
     ]
     return Table(
-        f"What the paper claims, checked, with rules as follows: {used or 'none'}. The last column "
-        "says whether the paper's own tables keep it.",
+        f"What the paper claims, checked, with rules as follows: {used or 'none'}. DIFFERS: not "
+        "as in the paper, but not for the worse. The last column says whether the paper's own "
+        f"tables keep it. {len(claims) - len(checked)} more are about datasets, rules or "
+        "strategies that this run does not have.",
         columns,
         rows,
     )

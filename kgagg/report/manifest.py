@@ -42,6 +42,7 @@ def make_manifest(
     config: Mapping[str, Any],
     lock: Path,
     jars: Mapping[str, str],
+    fingerprints: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the manifest of the files of a run.
 
@@ -56,6 +57,8 @@ def make_manifest(
         The locked list of packages.
     jars : mapping from str to str
         Digests of the jars that mined, by name.
+    fingerprints : mapping
+        What another run can be compared by (see `kgagg.report.reproduction`).
     """
     return {
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -63,6 +66,7 @@ def make_manifest(
         "lock": {"file": lock.name, "sha256": digest_of(lock, "sha256")},
         "jars": dict(jars),
         "config": config,
+        "fingerprints": dict(fingerprints),
         "files": {
             os.path.relpath(path, root): {
                 "sha256": digest_of(path, "sha256"),

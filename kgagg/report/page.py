@@ -27,9 +27,17 @@ PICTURES = {
     "without any it is that of factors.",
     "thresholds": "MRR on valid of SAFRAN with one threshold for all relations: at 1 each rule is "
     "a cluster of its own, which is noisy-or.",
-    "gain": "What NO top-h* gains over MAX+ for each relation and direction; the larger the mark, "
-    "the more queries.",
+    "gain": "What noisy-or top-h* gains over MAX+ for each relation and direction; the larger the "
+    "mark, the more queries.",
     "rules": "Confidence of the rules, by type.",
+}
+
+
+# what is black and white on paper follows the page, which may be dark
+_INK = {
+    "fill: #ffffff": "fill: none",
+    "stroke: #ffffff": "stroke: Canvas",
+    "#000000": "currentColor",
 }
 
 
@@ -54,8 +62,8 @@ def page(
     manifest : mapping
         See `kgagg.report.manifest`.
     """
-    counts = Counter(claim.verdict for claim in claims)
     environment = manifest["environment"]
+    checked = any(claim.ours is not None for claim in claims)
     data = {
         "results": [_drilled(one) for one in results],
         "traces": [_trace(one, name, manifest) for one in results for name in one["strategies"]],
@@ -67,11 +75,13 @@ def page(
             f"{_listed(results, 'dataset')}; rules: {_listed(results, 'rules')}. Written "
             f"{manifest['written']} on {environment['cpu']}, {environment['cores']} cores."
         ),
-        verdicts="".join(
-            f'<span class="{verdict}">{counts[verdict]} {verdict}</span>' for verdict in VERDICTS
-        ),
+        findings=html.escape(findings(results, claims)),
+        # a graph that the paper does not have is not measured by its claims
+        unclaimed="" if checked else " hidden",
+        verdicts="".join(f"<option>{verdict}</option>" for verdict in VERDICTS[:-1]),
         pictures="".join(
-            f"<figure>{_embedded(pictures[name])}<figcaption>{text}</figcaption></figure>\n"
+            f'<figure><div class="wide">{_embedded(pictures[name])}</div>'
+            f"<figcaption>{text}</figcaption></figure>\n"
             for name, text in PICTURES.items()
             if name in pictures
         ),
@@ -83,12 +93,48 @@ def page(
     )
 
 
+def findings(results: Sequence[Result], claims: Sequence[Claim]) -> str:
+    """Say in two sentences what a run found."""
+    said = []
+    for one in results:
+        mrr = {name: values["mrr"]["value"] for name, values in one["strategies"].items()}
+        best, worst = max(mrr, key=lambda name: mrr[name]), min(mrr, key=lambda name: mrr[name])
+        where = one["titles"]["dataset"]
+        if sum(other["dataset"] == one["dataset"] for other in results) > 1:
+            where += f" ({one['titles']['rules']})"
+        text = f"{title(best)} on {where} ({mrr[best]:.3f}"
+        said.append(
+            f"{text}, {title(worst)} has {mrr[worst]:.3f})" if best != worst else f"{text})"
+        )
+    counts = Counter(claim.verdict for claim in claims)
+    checked = sum(counts[verdict] for verdict in VERDICTS[:-1])
+    told = f"Best in MRR: {'; '.join(said)}."
+    if checked:
+        told += (
+            f" Of {checked} numbers and statements of the paper that this run can check, "
+            f"{counts['PASS']} hold, {counts['DIFFERS']} differ but not for the worse, and "
+            f"{counts['FAIL']} do not hold."
+        )
+    else:
+        tied = max(
+            (values["tied"], one["titles"]["dataset"], title(name))
+            for one in results
+            for name, values in one["strategies"].items()
+        )
+        told += (
+            f" At most {tied[0]:.1%} of the queries have a tied target ({tied[2]} on {tied[1]})."
+        )
+    return told
+
+
 def _listed(results: Sequence[Result], key: str) -> str:
     return ", ".join(dict.fromkeys(one["titles"][key] for one in results))
 
 
 def _embedded(svg: str) -> str:
-    """Return an SVG without the XML declaration, which does not belong in HTML."""
+    """Return an SVG for HTML: without the XML declaration, in the colours of the page."""
+    for printed, shown in _INK.items():
+        svg = svg.replace(printed, shown)
     return svg[svg.index("<svg") :]
 
 

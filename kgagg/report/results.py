@@ -12,7 +12,8 @@ One *result* is what came out for one rule set on one dataset, a mapping that JS
     How many there are.
 ``strategies``
     By strategy and metric: ``value``, the bootstrap interval ``low`` and ``high``, the bracket
-    ``pessimistic`` and ``optimistic``; and ``tied``, the share of queries whose target is tied.
+    ``pessimistic`` and ``optimistic``; and ``tied``, the share of queries whose target is tied,
+    and ``digest``, that of the ranks.
 ``pairs``
     Paired tests of MRR between strategies (see `kgagg.evaluation.significance.compare`).
 ``relations``
@@ -52,15 +53,14 @@ TOGETHER = "all in one pass"
 TITLES = {
     "max": "MAX",
     "max+": "MAX+",
-    "noisy-or": "NO",
     "safran": "SAFRAN",
     "sparse": "SV",
 }
 
 
 def title(strategy: str) -> str:
-    """Return the name of a strategy in the paper's tables."""
-    return TITLES.get(strategy) or strategy.replace("noisy-or-top-", "NO top-")
+    """Return the name of a strategy for tables and plots."""
+    return TITLES.get(strategy) or strategy.replace("noisy-or-top-", "noisy-or top-")
 
 
 def count_rules(rules: RuleSet, bins: int = 20) -> dict[str, Any]:
@@ -87,6 +87,8 @@ def measure(ranks: Ranks, resamples: int = 10_000) -> dict[str, Any]:
         entry = strategies[row["strategy"]]
         entry[row["metric"]] = {key: row[key] for key in ("value", "pessimistic", "optimistic")}
         entry["tied"] = row["tied"]
+    for name, digest in zip(ranks.strategies, ranks.digests(), strict=True):
+        strategies[name]["digest"] = digest
     for metric in METRICS:
         for row in intervals(ranks, metric, resamples=resamples).to_dict("records"):
             strategies[row["strategy"]][metric] |= {key: row[key] for key in ("low", "high")}

@@ -20,8 +20,10 @@ from kgagg.evaluation.metrics import evaluate
 from kgagg.graph.vocabulary import Vocabulary
 from kgagg.ranking.ranks import Ranks
 from kgagg.report.claims import Claim, check, paper_cells, read_claims
-from kgagg.report.contents import claims_table
+from kgagg.report.contents import claims_table, fingerprints_of
 from kgagg.report.manifest import crate, differences, make_manifest
+from kgagg.report.page import findings
+from kgagg.report.reproduction import compare
 from kgagg.report.results import measure, title
 from kgagg.report.tables import Table, to_csv, to_html, to_latex, to_markdown
 from kgagg.util.text import MINUS, Value
@@ -37,7 +39,7 @@ def test_the_paper_keeps_its_own_claims_but_one() -> None:
     claims = read_claims(CLAIMS)
     checked = check(claims, paper_cells(claims))
     assert len(checked) > 250
-    failed = [claim for claim in checked if claim.verdict == "FAIL"]
+    failed = [claim for claim in checked if claim.verdict in ("FAIL", "DIFFERS")]
     # Table 1 has h@1 of NO top-5 on Codex-M below that of MAX+, which the text denies
     assert [claim.subject for claim in failed] == [
         "anyburl codex-m noisy-or-top-5 hits@1 \N{MINUS SIGN} anyburl codex-m max+ hits@1"
@@ -47,21 +49,55 @@ def test_the_paper_keeps_its_own_claims_but_one() -> None:
 
 def test_what_was_not_run_is_not_judged() -> None:
     claims = read_claims(CLAIMS)
-    cells = {("anyburl", "wnrr", "max", "mrr"): 0.500, ("anyburl", "wnrr", "max+", "mrr"): 0.497}
+    cells = {
+        ("anyburl", "wnrr", "max", "mrr"): 0.464,
+        ("anyburl", "wnrr", "max+", "mrr"): 0.497,
+        ("anyburl", "wnrr", "noisy-or-top-5", "mrr"): 0.52,
+    }
     verdicts = {claim.subject: claim for claim in check(claims, cells)}
     assert verdicts["anyburl wnrr max mrr"].verdict == "FAIL"
-    assert verdicts["anyburl wnrr max mrr"].difference == pytest.approx(0.018)
+    assert verdicts["anyburl wnrr max mrr"].difference == pytest.approx(-0.018)
+    # what is better than the paper is no failure
+    assert verdicts["anyburl wnrr noisy-or-top-5 mrr"].verdict == "DIFFERS"
     assert verdicts["anyburl wnrr max+ mrr"].verdict == "PASS"
     assert verdicts["anyburl wnrr noisy-or mrr"].verdict == "NOT RUN"
-    listed = [row[0] for row in claims_table(list(verdicts.values()), []).rows]
-    assert list(dict.fromkeys(listed)) == ["FAIL", "PASS", "NOT RUN"]
+    table = claims_table(list(verdicts.values()), [])
+    assert list(dict.fromkeys(row[0] for row in table.rows)) == ["FAIL", "DIFFERS", "PASS"]
+    assert f"{len(verdicts) - len(table.rows)} more are about" in table.caption
 
 
 @pytest.mark.parametrize(
-    ("value", "verdict"), [(0.3, "PASS"), (0.1 + 0.2, "PASS"), (0.31, "FAIL"), (None, "NOT RUN")]
+    ("value", "better", "verdict"),
+    [
+        (0.3, "", "PASS"),
+        (0.1 + 0.2, "", "PASS"),
+        (0.31, "", "FAIL"),
+        (0.31, "higher", "DIFFERS"),
+        (0.31, "lower", "FAIL"),
+        (0.19, "higher", "FAIL"),
+        (0.19, "lower", "DIFFERS"),
+        (0.19, "both", "DIFFERS"),
+        (None, "both", "NOT RUN"),
+    ],
 )
-def test_bounds_are_part_of_what_is_expected(value: float | None, verdict: str) -> None:
-    assert Claim("", "", "", "", 0.2, 0.3, 0.3, value).verdict == verdict
+def test_bounds_are_part_of_what_is_expected(
+    value: float | None, better: str, verdict: str
+) -> None:
+    assert Claim("", "", "", "", 0.2, 0.3, 0.3, value, better).verdict == verdict
+
+
+def test_slower_than_in_the_paper_is_what_times_fail_by() -> None:
+    claims = read_claims(CLAIMS)
+    minutes = {
+        ("anyburl", "codex-m", "safran", "minutes"): 5.0,
+        ("anyburl", "codex-m", "noisy-or-top-h*", "minutes"): 1.0,
+    }
+    found = {
+        claim.text: claim.verdict
+        for claim in check(claims, minutes)
+        if claim.ours is not None and claim.text.startswith("...")
+    }
+    assert found == {"... while running approximately 55 times longer": "DIFFERS"}
 
 
 def test_claims_name_what_is_wrong_with_them(tmp_path: Path) -> None:
@@ -112,6 +148,36 @@ def test_latex_compiles(tmp_path: Path) -> None:
     (tmp_path / "table.tex").write_text(document)
     call = ["pdflatex", "-halt-on-error", "table.tex"]
     subprocess.run(call, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+
+
+GROUPED = Table(
+    "All.",
+    [("rules", ""), ("strategy", ""), ("MRR", ".3f"), ("paper", ".3f"), ("threads", "d")],
+    [["own", "a", 0.25, None, 2], ["own", "b", 0.5, None, 2]],
+    ["", "", "X", "X", ""],
+    {(1, 2)},
+)
+
+
+def test_columns_that_say_nothing_are_left_to_the_caption() -> None:
+    table = GROUPED.compact()
+    assert table.caption == "All. Rules: own; threads: 2."
+    assert table.names() == ["strategy", "X MRR"]
+    assert table.texts() == [["a", "0.250"], ["b", "0.500"]]
+    assert "| b        | **0.500** |" in to_markdown(table)
+    assert "\\textbf{0.500}" in to_latex(table)
+    assert "\\multicolumn{1}{c}{} & \\multicolumn{1}{c}{X}" in to_latex(table)
+    tree = ElementTree.fromstring(to_html(table))
+    assert [cell.text for cell in tree.iter("b")] == ["0.500"]
+    assert [[cell.get("colspan") for cell in row] for row in tree.findall("thead/tr")] == [
+        ["1", "1"],
+        [None, None],
+    ]
+
+
+def test_a_table_of_one_row_keeps_its_columns() -> None:
+    table = Table("", GROUPED.columns, GROUPED.rows[:1]).compact()
+    assert table.names() == ["rules", "strategy", "MRR", "threads"]
 
 
 # --- a run -------------------------------------------------------------------------------------
@@ -192,7 +258,7 @@ def inputs(run: Path) -> list[str]:
 
 def test_the_parts_of_a_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "tables", *inputs(run), "--out", str(run / "tables")]) == 0
-    assert "| WNRR" in (run / "tables" / "comparison.md").read_text()
+    assert "Dataset: WNRR; rules: own." in (run / "tables" / "comparison.md").read_text()
     plots = ["--times", str(run / "times.json"), "--out", str(run / "plots")]
     assert main(["report", "plots", str(run / "result.json"), *plots]) == 0
     first = {path.name: path.read_bytes() for path in (run / "plots").iterdir()}
@@ -202,7 +268,7 @@ def test_the_parts_of_a_report(run: Path, capsys: pytest.CaptureFixture[str]) ->
     workflow = ["--config", str(run / "config.json"), "--workflow", str(ROOT / "Snakefile")]
     lock = ["--lock", str(ROOT / "envs" / "requirements.lock")]
     made = ["report", "manifest", str(run / "tables" / "results.md"), "--root", str(run)]
-    assert main([*made, *workflow, *lock]) == 0
+    assert main([*made, "--results", str(run / "result.json"), *workflow, *lock]) == 0
     manifest = ["--manifest", str(run / "manifest.json")]
     page = ["--plots", str(run / "plots"), *manifest, "--out", str(run / "index.html")]
     assert main(["report", "page", *inputs(run), *page]) == 0
@@ -217,6 +283,26 @@ def test_the_parts_of_a_report(run: Path, capsys: pytest.CaptureFixture[str]) ->
     said = capsys.readouterr()
     assert "FAIL" in said.out
     assert "claims do not hold, 0 files are not as recorded" in said.err
+    reference = ["--reference", str(run / "manifest.json")]
+    assert main(["report", "verify", *inputs(run), *manifest, *lock, *reference]) == 1
+    said = capsys.readouterr()
+    # the rules, three strategies, the table
+    assert said.out.endswith("\nREPRODUCED 5 of 5\n")
+    assert f"0 differences from {reference[1]}" in said.err
+
+
+def test_findings_are_two_sentences(run: Path) -> None:
+    result = json.loads((run / "result.json").read_text())
+    claims = check(read_claims(CLAIMS), {("anyburl", "wnrr", "max", "mrr"): 0.482})
+    said = findings([result], claims)
+    best = max(values["mrr"]["value"] for values in result["strategies"].values())
+    assert said.startswith("Best in MRR: ")
+    assert f"on WNRR ({best:.3f}, " in said
+    assert said.endswith(
+        "Of 1 numbers and statements of the paper that this run can check, 1 hold, "
+        "0 differ but not for the worse, and 0 do not hold."
+    )
+    assert "of the queries have a tied target" in findings([result], check(read_claims(CLAIMS), {}))
 
 
 class Page(HTMLParser):
@@ -244,11 +330,51 @@ class Page(HTMLParser):
             self._data = False
 
 
-def test_names_of_strategies_are_those_of_the_paper() -> None:
+def test_names_of_strategies_are_those_that_people_know() -> None:
     names = ("max", "max+", "noisy-or", "noisy-or-top-5", "noisy-or-top-h*", "sparse", "mean")
     assert [title(name) for name in names] == [
-        *("MAX", "MAX+", "NO", "NO top-5", "NO top-h*", "SV", "mean")
+        *("MAX", "MAX+", "noisy-or", "noisy-or top-5", "noisy-or top-h*", "SV", "mean")
     ]
+
+
+# --- reproduction ------------------------------------------------------------------------------
+
+
+def test_ranks_have_one_digest_wherever_they_are(ranks: Ranks, tmp_path: Path) -> None:
+    ranks.write(tmp_path / "ranks.parquet")
+    assert Ranks.read(tmp_path / "ranks.parquet").digests() == ranks.digests()
+    assert len(set(ranks.digests())) == len(ranks.strategies)
+    other = ranks.only(ranks.strategies)
+    other.pessimistic[1, 7, 0] += 1
+    assert [a == b for a, b in zip(ranks.digests(), other.digests(), strict=True)] == [
+        *(True, False, True)
+    ]
+
+
+def test_what_differs_is_told_with_how_far(run: Path) -> None:
+    result = json.loads((run / "result.json").read_text())
+    ours = fingerprints_of([result])
+    published = json.loads(json.dumps(ours))
+    assert compare(ours, published).lines() == ["REPRODUCED 5 of 5"]
+    published["wnrr own max"] = {"digest": "0", "mrr": ours["wnrr own max"]["mrr"] - 0.001}
+    published["wnrr own"] |= {"digest": "0", "rules": 4_000}
+    published["table"]["digest"] = "0"
+    first, second, third, last = compare(ours, published).lines()
+    assert first == "wnrr own: other rules, 3, published 4,000"
+    assert second.startswith("wnrr own max: other ranks, MRR 0.")
+    assert second.endswith("(+0.001000)")
+    assert third == "table: prints other numbers"
+    assert last == "NOT REPRODUCED 2 of 5"
+
+
+def test_what_was_not_run_is_said_and_not_counted(run: Path) -> None:
+    result = json.loads((run / "result.json").read_text())
+    other = dict(result, dataset="codex-m")
+    published = fingerprints_of([result, other])
+    assert compare(fingerprints_of([result]), published).lines() == [
+        "REPRODUCED 4 of 4; not run: codex-m own"
+    ]
+    assert compare({}, published).lines()[-1].startswith("NOT REPRODUCED 0 of 0; not run: ")
 
 
 # --- manifest ----------------------------------------------------------------------------------
@@ -261,7 +387,9 @@ def manifest(tmp_path: Path) -> dict[str, Any]:
     for path in files:
         path.write_text(path.name)
     lock = ROOT / "envs" / "requirements.lock"
-    return make_manifest(tmp_path, files, config={}, lock=lock, jars={"miner": "sha256:0"})
+    return make_manifest(
+        tmp_path, files, config={}, lock=lock, jars={"miner": "sha256:0"}, fingerprints={}
+    )
 
 
 def test_the_manifest_notices_every_change(manifest: dict[str, Any], tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ rule fit_strategy:
         semantics=config["semantics"],
         top_x=config["top_x"],
         top_h=experiment.top_h,
-        code=experiment.code("fit"),
+        code=experiment.code("commands.fit"),
     shell:
         r"""
         NUMBA_NUM_THREADS={threads} \
@@ -70,7 +70,7 @@ rule rank:
     params:
         strategy=lambda wildcards, input: input.model
         or experiment.strategies[wildcards.label].name,
-        code=experiment.code("aggregate"),
+        code=experiment.code("commands.aggregate"),
     shell:
         r"""
         kgagg aggregate {input.firings:q} \
@@ -96,7 +96,7 @@ rule rank_curve:
         **experiment.resources("aggregate"),
     params:
         strategies=experiment.curve,
-        code=experiment.code("aggregate"),
+        code=experiment.code("commands.aggregate"),
     shell:
         r"""
         kgagg aggregate {input.firings:q} \

@@ -29,7 +29,7 @@ rule apply_part:
         semantics=config["semantics"],
         top_x=config["top_x"],
         best=experiment.best_rules,
-        code=experiment.code("apply"),
+        code=experiment.code("commands.apply"),
     shell:
         r"""
         NUMBA_NUM_THREADS={threads} \
@@ -60,6 +60,6 @@ rule gather:
     resources:
         **experiment.resources("gather"),
     params:
-        code=experiment.code("gather"),
+        code=experiment.code("commands.gather"),
     shell:
         "kgagg gather {input:q} --out {output:q} &>{log:q}"

@@ -20,7 +20,7 @@ rule result:
     params:
         about=experiment.about,
         resamples=config["resamples"],
-        code=experiment.code("report.result"),
+        code=experiment.code("commands.report.result"),
     shell:
         r"""
         kgagg report result {input.ranks:q} \
@@ -62,7 +62,7 @@ rule time:
         top_x=config["top_x"],
         top_h=experiment.top_h,
         repeats=config["repeats"],
-        code=experiment.code("time"),
+        code=experiment.code("commands.time"),
     shell:
         r"""
         NUMBA_NUM_THREADS={threads} \

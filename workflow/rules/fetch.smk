@@ -110,7 +110,7 @@ rule statistics:
         **experiment.resources("statistics"),
     params:
         folders=lambda wildcards, input: [os.path.dirname(file) for file in input[::3]],
-        code=experiment.code("stats"),
+        code=experiment.code("commands.stats"),
     shell:
         r"""
         kgagg stats {params.folders:q} \

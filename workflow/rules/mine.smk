@@ -28,7 +28,7 @@ rule mine_rules:
         folder=folder_of,
         options=experiment.mining_options,
         code=lambda wildcards: experiment.code(
-            f"mine.{experiment.source(wildcards).miner}"
+            f"commands.mine.{experiment.source(wildcards).miner}"
         ),
     shell:
         r"""
@@ -59,7 +59,10 @@ rule rule_set:
     params:
         folder=folder_of,
         semantics=config["semantics"],
-        code=experiment.code("rules"),
+        # the verb also compares rule sets by their MRR, which converting them does not depend on
+        code=experiment.code(
+            "graph.graph", "rules.ruleset", "rules.summary", "rules.writing"
+        ),
     shell:
         r"""
         NUMBA_NUM_THREADS={threads} \

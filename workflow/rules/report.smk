@@ -34,7 +34,7 @@ rule write_tables:
         **experiment.resources("tables"),
     params:
         folder=lambda wildcards, output: os.path.dirname(output[0]),
-        code=experiment.code("report.tables"),
+        code=experiment.code("commands.report.tables"),
     shell:
         r"""
         kgagg report tables {input.results:q} \
@@ -66,7 +66,7 @@ rule plots:
         **experiment.resources("plots"),
     params:
         folder=lambda wildcards, output: os.path.dirname(output[0]),
-        code=experiment.code("report.plots"),
+        code=experiment.code("commands.report.plots"),
     shell:
         r"""
         kgagg report plots {input.results:q} \
@@ -92,6 +92,7 @@ rule settings:
 rule manifest:
     input:
         files=experiment.recorded,
+        results=experiment.run["results"],
         config="<results>/config.json",
         lock=experiment.lock,
     output:
@@ -110,10 +111,11 @@ rule manifest:
         root=lambda wildcards, output: os.path.dirname(output.manifest),
         snakefile=experiment.snakefile,
         jars=[word for jar in experiment.jars for word in ("--jar", jar)],
-        code=experiment.code("report.manifest"),
+        code=experiment.code("commands.report.manifest"),
     shell:
         r"""
         kgagg report manifest {input.files:q} \
+            --results {input.results:q} \
             --root {params.root:q} \
             --config {input.config:q} \
             --lock {input.lock:q} \
@@ -140,7 +142,7 @@ rule page:
     params:
         plots=lambda wildcards, input: os.path.dirname(input.plots[0]),
         template=digest_of(experiment.template, "sha256"),
-        code=experiment.code("report.page"),
+        code=experiment.code("commands.report.page"),
     shell:
         r"""
         kgagg report page {input.results:q} \
@@ -167,6 +169,7 @@ rule verify:
         "../../envs/kgagg.yaml"
     params:
         manifest=experiment.manifest,
+        reference=experiment.reference,
     shell:
         r"""
         kgagg report verify {input.results:q} \
@@ -174,5 +177,5 @@ rule verify:
             --statistics {input.statistics:q} \
             --claims {input.claims:q} \
             --manifest {params.manifest:q} \
-            --lock {input.lock:q} 2>&1 | tee {log:q}
+            --lock {input.lock:q} {params.reference:q} 2>&1 | tee {log:q}
         """

@@ -15,10 +15,14 @@ def add_parser(parts: Any) -> Parser:
     parser: Parser = parts.add_parser(
         "manifest",
         help="the digest of every file, and an RO-Crate",
-        epilog="example: kgagg report manifest run/result.json --root run --config config.json "
+        epilog="example: kgagg report manifest run/result.json --results run/result.json "
+        "--root run --config config.json "
         "--lock envs/requirements.lock --workflow Snakefile",
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="the files of the run")
+    parser.add_argument(
+        "--results", nargs="+", type=Path, required=True, metavar="RESULT", help="of `result`"
+    )
     parser.add_argument("--root", type=Path, required=True, metavar="FOLDER", help="of the run")
     parser.add_argument(
         "--config", type=Path, required=True, metavar="FILE.json", help="of the run"
@@ -43,6 +47,7 @@ def make(args: argparse.Namespace) -> None:
 
     from kgagg.data.download import digest_of
     from kgagg.mining.jars import JARS, in_cache
+    from kgagg.report.contents import fingerprints_of
     from kgagg.report.manifest import crate, make_manifest
     from kgagg.report.results import read_json
 
@@ -51,7 +56,12 @@ def make(args: argparse.Namespace) -> None:
     }
     jars = {name: f"sha256:{digest_of(path, 'sha256')}" for name, path in paths.items() if path}
     manifest = make_manifest(
-        args.root, args.files, config=read_json(args.config), lock=args.lock, jars=jars
+        args.root,
+        args.files,
+        config=read_json(args.config),
+        lock=args.lock,
+        jars=jars,
+        fingerprints=fingerprints_of([read_json(path) for path in args.results]),
     )
     options.write_json(args.root / "manifest.json", manifest)
     shutil.copyfile(args.workflow, args.root / args.workflow.name)

@@ -23,6 +23,9 @@ def add_parser(parts: Any) -> Parser:
         "--manifest", type=Path, required=True, metavar="FILE", help="of `manifest`"
     )
     parser.add_argument("--lock", type=Path, metavar="FILE", help="locked packages")
+    parser.add_argument(
+        "--reference", type=Path, metavar="FILE", help="the manifest of a run to reproduce"
+    )
     return parser
 
 
@@ -32,24 +35,30 @@ def make(args: argparse.Namespace) -> None:
 
     from kgagg.errors import Failed
     from kgagg.report.claims import VERDICTS
+    from kgagg.report.contents import fingerprints_of
     from kgagg.report.manifest import differences
+    from kgagg.report.reproduction import compare
     from kgagg.report.results import read_json
-    from kgagg.util.text import number
+    from kgagg.util.text import cell_text, number
 
-    _, claims, _ = _run.contents(args)
+    results, claims, _ = _run.contents(args)
+    checked = [claim for claim in claims if claim.ours is not None]
     # what does not hold comes last, where it is seen
-    for claim in sorted(claims, key=lambda claim: -VERDICTS.index(claim.verdict)):
-        ours = "" if claim.ours is None else f": {number(claim.ours, '.4g')}"
+    for claim in sorted(checked, key=lambda claim: -VERDICTS.index(claim.verdict)):
         change = "" if claim.difference is None else f" ({number(claim.difference, '+.3g')})"
         print(
-            f"{claim.verdict:8}{claim.subject}{ours}{change}, expected {claim.expected} "
-            f"[{claim.source}: {claim.text}]"
+            f"{claim.verdict:8}{claim.subject}: {cell_text(claim.ours, '.4g')}{change}, "
+            f"expected {claim.expected} [{claim.source}: {claim.text}]"
         )
     counts = Counter(claim.verdict for claim in claims)
     print(", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS))
     changed = differences(read_json(args.manifest), args.manifest.parent, args.lock)
     print("\n".join(changed) or "All files have the digests of the manifest.")
-    if counts["FAIL"] or changed:
-        raise Failed(
-            f"{counts['FAIL']} claims do not hold, {len(changed)} files are not as recorded"
-        )
+    failed = [(counts["FAIL"], "claims do not hold"), (len(changed), "files are not as recorded")]
+    if args.reference:
+        published = read_json(args.reference)["fingerprints"]
+        found = compare(fingerprints_of(results), published)
+        print("\n".join(found.lines()))
+        failed.append((len(found.differences), f"differences from {args.reference}"))
+    if any(count for count, _ in failed):
+        raise Failed(", ".join(f"{count} {what}" for count, what in failed))
