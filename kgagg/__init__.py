@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgagg.api import Model, apply, evaluate, explain, predict, rank
+    from kgagg.api import Model, apply, evaluate, explain, predict, rank, score_triples
     from kgagg.graph.graph import Graph
     from kgagg.mining.counting import reestimate
     from kgagg.rules.confidence import Confidence
@@ -25,6 +25,7 @@ __all__ = [
     "predict",
     "rank",
     "reestimate",
+    "score_triples",
 ]
 
 _HOMES = {

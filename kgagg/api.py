@@ -15,7 +15,7 @@ import pandas as pd
 
 from kgagg.engine.engine import Engine
 from kgagg.engine.firings import Firings
-from kgagg.engine.queries import DIRECTIONS, Queries
+from kgagg.engine.queries import MISSING, Queries
 from kgagg.errors import InputError, at_least
 from kgagg.evaluation.run import Evaluation, ready_strategy
 from kgagg.evaluation.run import evaluate as evaluate_strategies
@@ -23,10 +23,15 @@ from kgagg.explanation.explanation import Explanation, find_fact
 from kgagg.explanation.explanation import explain as explain_fact
 from kgagg.graph.graph import Graph
 from kgagg.graph.known import all_facts, known_before
-from kgagg.prediction.answers import COLUMNS, answer, batches, numbers_of
+from kgagg.prediction.answers import numbers_of
 from kgagg.prediction.calibration import Calibration, answered
 from kgagg.prediction.completion import chosen_relations
 from kgagg.prediction.completion import predict as predict_facts
+from kgagg.prediction.relations import answer_patterns, likely_relations
+from kgagg.prediction.restriction import allowed_entities
+from kgagg.prediction.scoring import Scored, Thresholds, classification
+from kgagg.prediction.scoring import score_triples as score_given
+from kgagg.prediction.writers import answer_tables
 from kgagg.rules.ruleset import RuleSet
 from kgagg.strategies.base import TOP_H
 from kgagg.strategies.registry import DEFAULT, PAPER
@@ -34,7 +39,7 @@ from kgagg.strategies.registry import DEFAULT, PAPER
 Path = str | os.PathLike[str]
 Rules = RuleSet | Path | Sequence[Path]
 # head, relation, tail by name; None or "?" for what is missing
-Patterns = Iterable[tuple[str | None, str, str | None]] | pd.DataFrame
+Patterns = Iterable[tuple[str | None, str | None, str | None]] | pd.DataFrame
 
 
 class Model:
@@ -86,32 +91,91 @@ class Model:
         return self
 
     def rank(
-        self, queries: Patterns, top_k: int = 100, *, show_known: bool = False
+        self,
+        queries: Patterns,
+        top_k: int = 100,
+        *,
+        heads: Sequence[str] | None = None,
+        tails: Sequence[str] | None = None,
+        show_known: bool = False,
     ) -> pd.DataFrame:
         """Return the best answers to queries (see `kgagg.rank`)."""
         graph = self.engine_.graph
-        answers = answer(
+        answers = answer_patterns(
             self.engine_,
-            Queries.from_patterns(_numbers(graph, queries)),
+            _numbers(graph, queries),
             self.strategy_,
             top_k=top_k,
             top_x=self.top_x,
+            allowed=allowed_entities(graph, heads, tails),
             show_known=show_known,
             threads=self.threads,
         )
-        parts = [pd.DataFrame(dict(zip(COLUMNS, part, strict=True))) for part in batches(answers)]
-        table = pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS, dtype=np.int64)
-        entities = np.array(graph.entities.names(), object)
-        names = (
-            entities,
-            np.array(graph.relations.names(), object),
-            entities,
-            np.array(DIRECTIONS),
+        return pd.concat(answer_tables(answers, graph), ignore_index=True)
+
+    def score_triples(
+        self,
+        triples: Patterns,
+        *,
+        heads: Sequence[str] | None = None,
+        tails: Sequence[str] | None = None,
+    ) -> pd.DataFrame:
+        """Return score, probability and ranks of triples (see `kgagg.score_triples`)."""
+        scored = self._scored(triples, heads, tails)
+        return scored.to_pandas(self.engine_.graph)
+
+    def classify(
+        self, triples: Patterns, negatives: Patterns, valid_negatives: Patterns | None = None
+    ) -> dict[str, float]:
+        """Tell true from false triples.
+
+        Parameters
+        ----------
+        triples, negatives : table
+            Heads, relations and tails by name: true ones, and false ones.
+        valid_negatives : table, optional
+            False triples with which a threshold is found for each relation, against the valid
+            split. Without them, a triple is true if its probability is at least one half.
+
+        Returns
+        -------
+        dict of str to float
+            ``accuracy``, ``f1``, ``auc`` (the area under the ROC curve).
+        """
+        thresholds = None
+        if valid_negatives is not None:
+            valid = score_given(
+                self.engine_, self.engine_.graph.valid, self.strategy_, threads=self.threads
+            )
+            thresholds = Thresholds.fit(valid, self._scored(valid_negatives))
+        return classification(self._scored(triples), self._scored(negatives), thresholds)
+
+    def _scored(
+        self,
+        triples: Patterns,
+        heads: Sequence[str] | None = None,
+        tails: Sequence[str] | None = None,
+    ) -> Scored:
+        graph = self.engine_.graph
+        numbers = _numbers(graph, triples)
+        if (numbers == MISSING).any():
+            raise InputError("expected triples with head, relation and tail")
+        return score_given(
+            self.engine_,
+            numbers,
+            self.strategy_,
+            calibration=self._calibration,
+            allowed=allowed_entities(graph, heads, tails),
+            threads=self.threads,
         )
-        for column, kind in zip(COLUMNS, names, strict=False):
-            table[column] = kind[table[column].to_numpy(np.int64)]
-        table["known"] = table["known"].astype(bool)
-        return table.reset_index(drop=True)
+
+    @property
+    def _calibration(self) -> Calibration | None:
+        """From scores to probabilities, on valid; None if that is empty."""
+        if not len(self.engine_.graph.valid):
+            return None
+        options: dict[str, Any] = {"top_x": self.top_x, "threads": self.threads}
+        return Calibration.fit(answered(self.engine_, self.strategy_, "valid", **options))
 
     def predict(
         self,
@@ -119,22 +183,21 @@ class Model:
         top: int = 1000,
         *,
         min_score: float = -np.inf,
+        heads: Sequence[str] | None = None,
+        tails: Sequence[str] | None = None,
     ) -> pd.DataFrame:
         """Return the best new facts (see `kgagg.predict`)."""
         graph = self.engine_.graph
-        options: dict[str, Any] = {"top_x": self.top_x, "threads": self.threads}
-        calibration = None
-        if len(graph.valid):
-            counts = answered(self.engine_, self.strategy_, "valid", **options)
-            calibration = Calibration.fit(counts)
         return predict_facts(
             self.engine_,
             self.strategy_,
             chosen_relations(graph, relations),
             top=top,
             min_score=min_score,
-            calibration=calibration,
-            **options,
+            calibration=self._calibration,
+            top_x=self.top_x,
+            allowed=allowed_entities(graph, heads, tails),
+            threads=self.threads,
         ).to_pandas()
 
     def evaluate(self, split: str = "test", *, ties: str = "expected") -> pd.DataFrame:
@@ -143,8 +206,10 @@ class Model:
         found: Evaluation = evaluate_strategies(self.engine_, [self.strategy_], split, **options)
         return found.table()
 
-    def explain(self, head: str, relation: str, tail: str, top: int = 10) -> Explanation:
+    def explain(self, head: str, relation: str | None, tail: str, top: int = 10) -> Explanation:
         """Explain a fact (see `kgagg.explain`)."""
+        if relation is None or relation == "?":
+            relation = likely_relations(self.engine_, head, tail, self.strategy_, 1)[0][0]
         fact = find_fact(self.engine_.graph, head, relation, tail)
         return explain_fact(self.engine_, fact, self.strategy_, top=top)
 
@@ -232,6 +297,8 @@ def rank(
     strategy: str = DEFAULT,
     top_k: int = 100,
     *,
+    heads: Sequence[str] | None = None,
+    tails: Sequence[str] | None = None,
     show_known: bool = False,
     **settings: Any,
 ) -> pd.DataFrame:
@@ -243,11 +310,13 @@ def rank(
     rules : RuleSet, path or sequence of paths
     queries : table
         Heads, relations and tails by name, with None for what is missing; a complete triple stands
-        for both of its queries.
+        for both of its queries. If relations are missing, they are in all rows.
     strategy : str
         See `Model`.
     top_k : int
         The most answers to a query; 0 for all.
+    heads, tails : sequence of str, optional
+        The only entities that may be answers for a head, and for a tail (see `Graph.of_type`).
     show_known : bool
         Known facts are answers too; otherwise the facts of all splits are filtered.
     **settings
@@ -256,10 +325,47 @@ def rank(
     Returns
     -------
     DataFrame
-        A row for each answer: ``head``, ``relation``, ``tail``, ``direction`` ("tail" or "head":
-        what was missing), ``rank`` from 1, ``score``, ``known``.
+        A row for each answer: ``head``, ``relation``, ``tail``, ``direction`` ("tail", "head" or
+        "relation": what was missing), ``rank`` from 1, ``score``, ``known``.
     """
-    return Model(strategy, **settings).fit(graph, rules).rank(queries, top_k, show_known=show_known)
+    model = Model(strategy, **settings).fit(graph, rules)
+    return model.rank(queries, top_k, heads=heads, tails=tails, show_known=show_known)
+
+
+def score_triples(
+    graph: Graph,
+    rules: Rules,
+    triples: Patterns,
+    strategy: str = DEFAULT,
+    *,
+    heads: Sequence[str] | None = None,
+    tails: Sequence[str] | None = None,
+    **settings: Any,
+) -> pd.DataFrame:
+    """Score triples, known or not.
+
+    Parameters
+    ----------
+    graph : Graph
+    rules : RuleSet, path or sequence of paths
+    triples : table
+        Heads, relations and tails by name.
+    strategy : str
+        See `Model`.
+    heads, tails : sequence of str, optional
+        The only entities among which a head, and a tail, is ranked, besides itself.
+    **settings
+        See `Model`; `top_x` only matters for fits and probabilities.
+
+    Returns
+    -------
+    DataFrame
+        A row for each triple: ``head``, ``relation``, ``tail``; ``score``, NaN if no rule predicts
+        it; ``probability`` (calibrated on valid; NaN if that is empty); ``head_rank`` and
+        ``tail_rank``, filtered, among all candidates, the mean one of ties.
+    """
+    model = Model(strategy, **settings).fit(graph, rules)
+    return model.score_triples(triples, heads=heads, tails=tails)
 
 
 def predict(
@@ -270,6 +376,8 @@ def predict(
     top: int = 1000,
     *,
     min_score: float = -np.inf,
+    heads: Sequence[str] | None = None,
+    tails: Sequence[str] | None = None,
     **settings: Any,
 ) -> pd.DataFrame:
     """Complete a graph: the facts with the highest scores that are in no split.
@@ -286,6 +394,8 @@ def predict(
         How many facts; 0 for all.
     min_score : float
         Only facts with at least this score.
+    heads, tails : sequence of str, optional
+        The only entities that may be heads, and tails (see `Graph.of_type`).
     **settings
         See `Model`.
 
@@ -296,16 +406,15 @@ def predict(
         ``probability`` (calibrated on valid; NaN if that is empty), ``rules`` (how many predict
         it), ``rule`` (the best of them).
     """
-    return (
-        Model(strategy, **settings).fit(graph, rules).predict(relations, top, min_score=min_score)
-    )
+    model = Model(strategy, **settings).fit(graph, rules)
+    return model.predict(relations, top, min_score=min_score, heads=heads, tails=tails)
 
 
 def explain(
     graph: Graph,
     rules: Rules,
     head: str,
-    relation: str,
+    relation: str | None,
     tail: str,
     strategy: str = DEFAULT,
     top: int = 10,
@@ -318,6 +427,7 @@ def explain(
     graph : Graph
     rules : RuleSet, path or sequence of paths
     head, relation, tail : str
+        Without a relation, the most likely one that is not known is explained.
     strategy : str
         See `Model`.
     top : int

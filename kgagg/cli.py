@@ -24,7 +24,18 @@ from kgagg.util.timing import Stopwatch
 VERBS = (
     "demo",
     *("fetch", "stats", "mine", "rules"),
-    *("evaluate", "rank", "predict", "explain", "apply", "gather", "fit", "aggregate"),
+    *(
+        "evaluate",
+        "rank",
+        "score",
+        "predict",
+        "materialise",
+        "explain",
+        "apply",
+        "gather",
+        "fit",
+        "aggregate",
+    ),
     *("time", "report", "compile", "completion", "doctor"),
 )
 

@@ -26,16 +26,22 @@ def filtered_ranks(
     return 1 + sum(s > best for s in kept), 1 + sum(s >= best for s in kept)
 
 
-def random_order_mean(optimistic: int, pessimistic: int, hits: int | None) -> float:
-    """Mean of 1/rank (or of rank <= hits) over all orders of the tied candidates, one by one."""
+def random_order_mean(
+    optimistic: int, pessimistic: int, hits: int | None, cut: int | None = None
+) -> float:
+    """Mean of 1/rank (or of rank <= hits) over all orders of the tied candidates, one by one.
+
+    Ranks beyond `cut` count as none.
+    """
     if optimistic == 0:
         return 0.0
     tied = range(pessimistic - optimistic + 1)
     total = orders = 0.0
     for order in itertools.permutations(tied):
         rank = optimistic + order.index(0)
-        total += 1 / rank if hits is None else float(rank <= hits)
         orders += 1
+        if cut is None or rank <= cut:
+            total += 1 / rank if hits is None else float(rank <= hits)
     return total / orders
 
 
@@ -272,6 +278,7 @@ def apply(
     targets: set[str],
     top_x: int,
     complete: bool = True,
+    allowed: set[str] | None = None,
 ) -> list[Candidate]:
     """The candidates of a query in the order of MAX+, those that tie by name.
 
@@ -283,6 +290,8 @@ def apply(
         A number for each rule, by rank; MAX+ does not tell rules of the same number apart.
     known, targets
         Known answers, which are no candidates unless they are targets.
+    allowed
+        The only entities that may be candidates besides targets; all if it is not given.
     """
     rules: dict[str, list[int]] = {}
     closed = False
@@ -292,7 +301,10 @@ def apply(
         for entity in predicted.get(query, set()):
             if entity in rules:
                 rules[entity].append(rank)
-            elif not closed and (entity in targets or entity not in known):
+            elif not closed and (
+                entity in targets
+                or (entity not in known and (allowed is None or entity in allowed))
+            ):
                 rules[entity] = [rank]
         closed = closed or 0 < top_x <= len(rules.keys() - targets)
     keys = {entity: max_plus([levels[rank] for rank in rules[entity]]) for entity in rules}

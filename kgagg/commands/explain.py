@@ -23,7 +23,9 @@ def add_parser(verbs: Any) -> Parser:
     )
     options.add_inputs(parser)
     parser.add_argument("head", metavar="HEAD")
-    parser.add_argument("relation", metavar="RELATION")
+    parser.add_argument(
+        "relation", metavar="RELATION", help="`?`: list the most likely ones, explain the first"
+    )
     parser.add_argument("tail", metavar="TAIL")
     options.add_strategy(parser)
     parser.add_argument(
@@ -57,12 +59,19 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.evaluation.run import ready_strategy
     from kgagg.explanation.explanation import explain, find_fact
     from kgagg.explanation.page import page, text
+    from kgagg.prediction.relations import likely_relations
     from kgagg.util.files import writing
 
     engine = open_engine(args)
-    fact = find_fact(engine.graph, args.head, args.relation, args.tail)
     labels = read_labels(args.labels) if args.labels else {}
+    asked = args.relation == "?"
+    relation = engine.graph.relations[0] if asked else args.relation
+    fact = find_fact(engine.graph, args.head, relation, args.tail)
     strategy = ready_strategy(engine, args.strategy, top_h=args.top_h, **options.running(args))
+    if asked:
+        found = likely_relations(engine, args.head, args.tail, strategy)
+        print("relations:", ", ".join(f"{name} ({score:.3f})" for name, score in found))
+        fact = find_fact(engine.graph, args.head, found[0][0], args.tail)
     explanation = explain(engine, fact, strategy, top=args.rules_shown, ways=args.groundings)
     plain = explanation.to_json(labels)
     print(text(plain), end="")

@@ -1,15 +1,19 @@
-"""Open what most verbs begin with: a graph and rules, indexed."""
+"""Open what most verbs begin with: a graph and rules, indexed, and which answers are allowed."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgagg.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from kgagg.engine.engine import Engine
+    from kgagg.graph.graph import Graph
 
 
 def open_engine(args: argparse.Namespace) -> Engine:
@@ -23,6 +27,7 @@ def open_engine(args: argparse.Namespace) -> Engine:
         args.data,
         args.rules,
         args.semantics,
+        literals=args.literals,
         pca=args.pca,
         strict=args.strict,
         threads=args.threads,
@@ -39,3 +44,19 @@ def open_engine(args: argparse.Namespace) -> Engine:
         lines = sum(problem.count for problem in report.unusable.values())
         print(f"{lines:,} lines have rules that cannot be used (-v shows why)", file=sys.stderr)
     return engine
+
+
+def restriction(args: argparse.Namespace, graph: Graph) -> np.ndarray | None:
+    """Return which entities may be tails, and which heads: bool[2, entities]; None if all may."""
+    from kgagg.prediction.restriction import allowed_entities, read_entities
+
+    def names(path: Path | None, types: str | None, option: str) -> list[str] | None:
+        if types is None:
+            return read_entities(path, graph) if path else None
+        if path or not args.type_relation:
+            expected = f"no --{option} beside it" if path else "--type-relation NAME"
+            raise InputError(f"--{option}-of-type: expected {expected}")
+        return graph.of_type(args.type_relation, *types.split(","))
+
+    heads = names(args.heads, args.heads_of_type, "heads")
+    return allowed_entities(graph, heads, names(args.tails, args.tails_of_type, "tails"))

@@ -52,9 +52,31 @@ def running(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in ("top_x", "threads", "memory", "quiet")}
 
 
+def add_data(parser: Parser, **options: Any) -> None:
+    """Add the graph; `options` are those of the argument."""
+    parser.add_argument(
+        "data",
+        metavar="DATA",
+        help="a folder with train.txt, one file (TSV, CSV, N-Triples, Turtle or Parquet, plain or "
+        "compressed), or a registered dataset",
+        **options,
+    )
+    add_literals(parser)
+
+
+def add_literals(parser: Parser) -> None:
+    """Add what becomes of the literals of RDF."""
+    parser.add_argument(
+        "--literals",
+        choices=("drop", "keep"),
+        default="drop",
+        help="leave out triples of RDF with literals, and count them (default), or keep them",
+    )
+
+
 def add_inputs(parser: Parser) -> None:
     """Add the graph and the rules."""
-    parser.add_argument("data", metavar="DATA", help="a folder or a registered dataset")
+    add_data(parser)
     parser.add_argument(
         "rules",
         nargs="+",
@@ -72,6 +94,25 @@ def add_strategy(parser: Parser) -> None:
         metavar="NAME",
         help="a strategy of `kgagg evaluate`, fitted first if necessary, or a file of `kgagg fit` "
         "(default: %(default)s)",
+    )
+
+
+def add_restriction(parser: Parser) -> None:
+    """Add which entities may be answers."""
+    only = parser.add_argument_group("which entities may be answers (default: all)")
+    for side in ("heads", "tails"):
+        only.add_argument(
+            f"--{side}", type=Path, metavar="FILE", help=f"only these as {side}: one on each line"
+        )
+        only.add_argument(
+            f"--{side}-of-type",
+            metavar="A,B,...",
+            help=f"only entities of these types as {side} (with --type-relation)",
+        )
+    only.add_argument(
+        "--type-relation",
+        metavar="NAME",
+        help="the relation from an entity to its type, such as rdf:type",
     )
 
 

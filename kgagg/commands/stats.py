@@ -20,7 +20,7 @@ def add_parser(verbs: Any) -> Parser:
         "name that train lacks, and whether the paper reports the same.",
         epilog="example: kgagg stats umls nations --json stats.json",
     )
-    parser.add_argument("data", nargs="+", metavar="DATA", help="a folder or a registered dataset")
+    options.add_data(parser, nargs="+")
     parser.add_argument("--table", type=Path, metavar="FILE.md", help="also write the table here")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers here")
     parser.add_argument(
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     rows: list[list[str | int]] = []
     for data in args.data:
         name = Path(data).resolve().name
-        graph = Graph.read(data)
+        graph = Graph.read(data, literals=args.literals)
         counts[name] = count = statistics(graph)
         title, paper = name, "-"
         if name in known:

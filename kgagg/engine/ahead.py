@@ -55,5 +55,6 @@ def nothing_to_apply() -> tuple[Any, ...]:
         layout.Trie(np.zeros((0, 9), np.int32), none, pairs, np.zeros((0, 3), np.int64)),
     )
     options = layout.Options(True, 0, 0, 0, 0, True)
-    scratch = _scratch(np.zeros(1, np.bool_), entities=0, slots=0, nodes=0)
+    everything = np.ones((2, 0), np.bool_)
+    scratch = _scratch(np.zeros(1, np.bool_), everything, entities=0, slots=0, nodes=0)
     return (facts, facts, index, options, scratch, none, none, pointers, none, none, _output(0, 0))

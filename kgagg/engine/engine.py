@@ -60,6 +60,7 @@ class Engine:
         rules: RuleSet | str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         meaning: str | Semantics = "anyburl",
         *,
+        literals: str = "drop",
         pca: bool = False,
         strict: bool = False,
         threads: int | None = None,
@@ -70,11 +71,13 @@ class Engine:
         Parameters
         ----------
         data : path or Graph
-            A folder, or the name of a registered dataset.
+            See `Graph.read`.
         rules : RuleSet, path or sequence of paths
             Files are read with the weights and thresholds of the semantics; a `RuleSet` is taken as
             it is.
         meaning : str or Semantics
+        literals : str
+            See `Graph.read`.
         pca : bool
             Rank the rules of files by AMIE's PCA confidence.
         strict, threads
@@ -85,7 +88,7 @@ class Engine:
         watch = watch or Stopwatch()
         chosen = semantics(meaning) if isinstance(meaning, str) else meaning
         with watch.stage("load"):
-            graph = data if isinstance(data, Graph) else Graph.read(data)
+            graph = data if isinstance(data, Graph) else Graph.read(data, literals=literals)
             names = (graph.entities, graph.relations)
             if isinstance(rules, RuleSet):
                 found = rules.translated(*names)
@@ -106,6 +109,7 @@ class Engine:
         queries: Queries,
         known: Adjacency,
         *,
+        allowed: np.ndarray | None = None,
         top_x: int = 200,
         best: int = 10,
         complete: bool = True,
@@ -121,6 +125,9 @@ class Engine:
         queries : Queries
         known : Adjacency
             Known facts, which are filtered: not candidates, unless they are targets.
+        allowed : bool[2, entities], optional
+            Which entities may be tails, and which heads: no others are candidates, unless they are
+            targets. All by default.
         top_x : int
             The pool is closed by the rule that reaches this many candidates other than targets; 0
             keeps all candidates.
@@ -152,10 +159,12 @@ class Engine:
         options = layout.Options(*bounds, top_x, best, complete)
         memory = memory or int(0.6 * free_memory())
         stop = np.zeros(1, np.bool_)
-        first = _Worker(self, stop)
+        if allowed is None:
+            allowed = np.ones((2, len(self.graph.entities)), np.bool_)
+        first = _Worker(self, stop, allowed)
         # a thread may take half its share for working space, and the other for what it finds
         threads = min(threads or processors(), max(1, memory // (2 * first.nbytes)))
-        spare = [first] + [_Worker(self, stop) for _ in range(threads - 1)]
+        spare = [first] + [_Worker(self, stop, allowed) for _ in range(threads - 1)]
         for worker in spare:
             worker.budget = memory // threads
         known_facts = _facts(known)
@@ -214,10 +223,11 @@ def _in_order(
 class _Worker:
     """The working space of one thread, which grows when a query needs more."""
 
-    def __init__(self, engine: Engine, stop: np.ndarray) -> None:
+    def __init__(self, engine: Engine, stop: np.ndarray, allowed: np.ndarray) -> None:
         self.engine, self.budget = engine, 0
         self.scratch = _scratch(
             stop,
+            allowed,
             entities=len(engine.graph.entities),
             slots=2 * len(engine.graph.relations),
             nodes=len(engine.index.trie.node),
@@ -284,7 +294,9 @@ _START = 1 << 16
 _GROWING = ("arena", "hits", "fires", "pieces", "piece_start", "sorted", "links", "lists")
 
 
-def _scratch(stop: np.ndarray, *, entities: int, slots: int, nodes: int) -> layout.Scratch:
+def _scratch(
+    stop: np.ndarray, allowed: np.ndarray, *, entities: int, slots: int, nodes: int
+) -> layout.Scratch:
     shapes: dict[str, tuple[Any, Any]] = {
         "state": (layout.CELLS, np.int64),
         "mark": ((entities, 4), np.int32),
@@ -312,7 +324,7 @@ def _scratch(stop: np.ndarray, *, entities: int, slots: int, nodes: int) -> layo
         "stack": (nodes, np.int32),
     }
     arrays = {name: np.zeros(*shape) for name, shape in shapes.items()}
-    return _records(stop, in_large_pages(arrays))
+    return _records(stop, in_large_pages(arrays) | {"allowed": allowed})
 
 
 def _records(stop: np.ndarray, arrays: Mapping[str, np.ndarray]) -> layout.Scratch:

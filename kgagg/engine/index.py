@@ -20,6 +20,21 @@ from kgagg.rules.shapes import CONSTANT, CYCLIC, DANGLING, GENERAL, ME_ID, SIDE,
 LONGEST = 14
 
 
+def expect_short(atoms: int) -> None:
+    """Refuse a cyclic body of so many atoms that walking it would take for ever.
+
+    Raises
+    ------
+    InputError
+        If it is longer than LONGEST.
+    """
+    if atoms > LONGEST:
+        raise InputError(
+            f"a cyclic rule has {atoms} body atoms; the engine takes up to {LONGEST}, "
+            "because time and memory double with each atom"
+        )
+
+
 def build_index(graph: Graph, rules: RuleSet, semantics: Semantics) -> layout.Index:
     """Index `rules` over the vocabularies of `graph`.
 
@@ -136,11 +151,7 @@ def _trie(rules: RuleSet, slots: int) -> tuple[np.ndarray, ...]:
     """Put the cyclic bodies into a trie: its nodes, the rules that end at each, and the streams."""
     cyclic = np.flatnonzero(rules.kind == CYCLIC).astype(np.int32)
     lengths = np.diff(rules.body_ptr)[rules.body[cyclic]]
-    if lengths.max(initial=0) > LONGEST:
-        raise InputError(
-            f"a cyclic rule has {lengths.max()} body atoms; the engine takes up to {LONGEST}, "
-            "because time and memory double with each atom"
-        )
+    expect_short(lengths.max(initial=0))
     steps = int(lengths.sum())
     table = np.empty((3, slots + 2 * steps), np.int32)
     end, first = np.empty((2, 2, len(cyclic)), np.int32)

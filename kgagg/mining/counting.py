@@ -12,19 +12,17 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from math import comb
 from typing import Any
 
 import numpy as np
 
 from kgagg.engine.engine import Engine
-from kgagg.engine.kernels.layout import Facts
 from kgagg.engine.queries import Queries
 from kgagg.engine.semantics import Semantics, semantics
 from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.graph import Graph
 from kgagg.mining import _counting
-from kgagg.mining.native import kernels as mining
+from kgagg.mining.bodies import BodyCounter
 from kgagg.rules.ruleset import RuleSet
 from kgagg.rules.shapes import CYCLIC, FROM_Y, GENERAL, SIDE, XX
 from kgagg.util.machine import processors
@@ -100,7 +98,7 @@ def count(
     predicted, correct : int64[rules]
     """
     threads = threads or processors()
-    meaning = _unbounded(meaning)
+    meaning = unbounded(meaning)
     predicted, correct = np.zeros((2, len(rules)), np.int64)
     cyclic = rules.kind == CYCLIC
     unary = ~cyclic & (rules.kind != GENERAL) & (rules.length < 2)
@@ -120,7 +118,8 @@ def count(
 _Counts = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def _unbounded(meaning: str | Semantics) -> Semantics:
+def unbounded(meaning: str | Semantics) -> Semantics:
+    """Return semantics without bounds on the search."""
     chosen = semantics(meaning) if isinstance(meaning, str) else meaning
     return dataclasses.replace(chosen, branching=0, discrimination=0)
 
@@ -183,42 +182,17 @@ def _count_cyclic(
         ways.setdefault(min(way, back), []).append((row, 2 * relation + (back < way)))
     longest = max(map(len, ways))
     bodies = sorted(ways)
-    facts, adjacency = Facts(*(getattr(graph.adjacency, f) for f in Facts._fields)), graph.adjacency
     cancelled = np.zeros(1, np.uint8)
-    spare = [_scratch(graph, longest) for _ in range(threads)]
+    counter = BodyCounter(graph, threads)
 
     def run(batch: Sequence[tuple[int, ...]]) -> _Counts:
         table = np.full((len(batch), longest), -1, np.int32)
         for i, body in enumerate(batch):
             table[i, : len(body)] = body
-        starts = [
-            adjacency.key_entities[adjacency.key_ptr[key] : adjacency.key_ptr[key + 1]]
-            for key in np.unique(table[:, 0])
-        ]
-        node = mining.build_trie(table)
-        found = np.zeros((2, len(batch)), np.int64)
-        confirmed = np.zeros((2, len(batch), 2 * len(graph.relations)), np.int32)
-        scratch = spare.pop()
-        for zeros in scratch[1:3]:
-            zeros[:] = 0
-        scratch[6][:] = 0
-        mining.count_bodies(
-            facts,
-            node,
-            np.unique(np.concatenate(starts)),
-            2**62,
-            cancelled,
-            *scratch,
-            np.zeros(len(node), np.int64),
-            np.zeros(len(node), np.int64),
-            np.zeros((len(batch), 2), np.int64),
-            found,
-            confirmed,
-        )
-        spare.append(scratch)
+        _, predicted, correct = counter.count(table, cancelled)
         rules_of = [(i, *pair) for i, body in enumerate(batch) for pair in ways[body]]
         number, row, key = np.array(rules_of, np.int64).T
-        return row, found.sum(axis=0)[number], confirmed.sum(axis=0)[number, key]
+        return row, predicted.sum(axis=0)[number], correct.sum(axis=0)[number, key]
 
     batches = [bodies[i : i + _BATCH] for i in range(0, len(bodies), _BATCH)]
     pool = ThreadPoolExecutor(threads)
@@ -230,28 +204,11 @@ def _count_cyclic(
         pool.shutdown(cancel_futures=True)
 
 
-def _scratch(graph: Graph, longest: int) -> tuple[np.ndarray, ...]:
-    """Make the working space of `kgagg.mining.native.kernels.count_bodies`."""
-    entities = len(graph.entities)
-    rows = [2 + comb(longest - 1, depth - 1) * (depth - 1) for depth in range(1, longest)]
-    degree = np.bincount(graph.train[:, [0, 2]].ravel()).max(initial=0)
-    return (
-        np.empty(entities * (1 + sum(rows)) + 2 * max(rows, default=0), np.int32),
-        np.zeros((entities, 2), np.int32),
-        np.zeros(entities, np.int32),
-        np.empty(entities, np.int32),
-        np.empty((6, 64), np.int64),
-        np.zeros((4, 64), np.int64),
-        np.zeros((entities, 2), np.int32),
-        np.empty((degree, 2), np.int32),
-    )
-
-
 def _count_others(
     rules: RuleSet, graph: Graph, rows: np.ndarray, meaning: Semantics, threads: int
 ) -> Iterator[_Counts]:
     """Count other rules by applying them to all entities."""
-    for part, direction in _by_direction(rules, rows):
+    for part, direction in by_direction(rules, rows):
         predicted, correct = np.zeros((2, len(part)), np.int64)
         for fired, triples in _fire(rules, graph, part, direction, meaning, threads):
             known = graph.adjacency.contains(triples)
@@ -281,13 +238,13 @@ def predictions(
     int32[n, 3]
         Head, relation, tail, in lexicographic order.
     """
-    ((part, direction),) = _by_direction(rules, np.array([row]))
-    fired = _fire(rules, graph, part, direction, _unbounded(meaning), threads)
+    ((part, direction),) = by_direction(rules, np.array([row]))
+    fired = _fire(rules, graph, part, direction, unbounded(meaning), threads)
     found = [triples for _, triples in fired]
     return np.unique(np.concatenate([np.empty((0, 3), np.int32), *found]), axis=0)
 
 
-def _by_direction(rules: RuleSet, rows: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
+def by_direction(rules: RuleSet, rows: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
     """Cut rows by the direction of the queries that give an entity for the head's variable."""
     heads = (rules.flags[rows] & (SIDE | XX)) != 0
     for direction, part in ((0, rows[~heads]), (1, rows[heads])):
@@ -304,9 +261,7 @@ def _fire(
     threads: int | None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Apply some rules to all entities of train: yield positions in `rows`, and triples."""
-    chosen = dataclasses.replace(
-        rules, **{name: column[rows] for name, column in rules.columns().items()}
-    )
+    chosen = rules[rows]
     entities = np.flatnonzero(np.diff(graph.adjacency.entity_ptr)).astype(np.int32)
     relations = np.unique(chosen.relation)
     size = len(entities) * len(relations)

@@ -63,6 +63,7 @@ def prepare(
     data: str,
     dialect: str,
     *,
+    literals: str = "drop",
     jar: str | None = None,
     unverified: bool = False,
     java: str | None = None,
@@ -75,9 +76,11 @@ def prepare(
     Parameters
     ----------
     data : str
-        A folder with train.txt, or the name of a registered dataset.
+        See `Graph.read`.
     dialect : str
         ``"anyburl"`` or ``"amie"``.
+    literals : str
+        See `Graph.read`.
     jar : str, optional
         Registered name or path; the default of the miner without it.
     unverified : bool
@@ -96,4 +99,4 @@ def prepare(
     threads = threads or processors()
     found = locate(jar or DEFAULT[dialect], dialect, unverified=unverified, quiet=quiet)
     runtime = find_java(found.java, java)
-    return Setup(dialect, data, Graph.read(data), found, runtime, size, threads)
+    return Setup(dialect, data, Graph.read(data, literals=literals), found, runtime, size, threads)

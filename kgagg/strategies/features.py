@@ -167,7 +167,7 @@ class Features:
         The number by which each relation was known when the ranker was fitted, -1 for none.
     lift : float64[2 * relations, 2 * relations]
         How often entities that share a property by one key (column) share one by another (row). It
-        is estimated on a sample, which depends on numbers.
+        is estimated on a sample.
     entities : int
     """
 

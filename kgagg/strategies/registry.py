@@ -131,7 +131,7 @@ def open_strategy(path: str | os.PathLike[str], known: Names) -> Strategy:
     Raises
     ------
     InputError
-        If it is not such a file, is damaged, or was fitted with other rules.
+        If it is not such a file, is damaged, or was fitted with other rules or on another graph.
     """
     meta, arrays = open_arrays(Path(path), KIND)
     with checking(path):
@@ -140,10 +140,17 @@ def open_strategy(path: str | os.PathLike[str], known: Names) -> Strategy:
         before = {kind: Vocabulary.checked(arrays, kind) for kind in ("relations", "entities")}
         found = strategy_class(meta["strategy"]).restore(meta["report"], arrays)
         found.check(known.rule_count, len(before["relations"]), len(before["entities"]))
-    return found.renumbered(
-        known.relations.numbers_in(before["relations"]).astype(np.int64),
-        known.entities.numbers_in(before["entities"]).astype(np.int64),
+    relations, entities = (
+        getattr(known, kind).numbers_in(before[kind]).astype(np.int64) for kind in before
     )
+    shared, fitted = np.count_nonzero(entities >= 0), len(before["entities"])
+    # a graph changes over time, but not as much
+    if 2 * shared < fitted:
+        raise InputError(
+            f"{path}: {found.name} was fitted on another graph: "
+            f"{shared:,} of its {fitted:,} entities are in this one"
+        )
+    return found.renumbered(relations, entities)
 
 
 def fit_all(wanted: Sequence[Strategy], fitting: Fitting) -> list[Strategy]:

@@ -14,6 +14,7 @@ from kgagg.engine.files import FiringsFile
 from kgagg.engine.firings import Firings
 from kgagg.engine.queries import Queries
 from kgagg.errors import NotFittedError
+from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.known import known_before
 from kgagg.graph.vocabulary import Vocabulary
 from kgagg.ranking.ranks import Ranks
@@ -81,13 +82,12 @@ def rank_split(
     top_x: int = 200,
     threads: int | None = None,
     memory: int | None = None,
+    known: Adjacency | None = None,
     order: TieOrder | None = None,
     watch: Stopwatch | None = None,
     quiet: bool = True,
 ) -> Ranks:
     """Apply the rules to the queries of a split, and rank their targets by each strategy.
-
-    Known facts are those of the splits before this one.
 
     Parameters
     ----------
@@ -97,6 +97,8 @@ def rank_split(
     strategies : sequence of Strategy
     top_x, threads, memory, quiet
         See `Engine.apply`.
+    known : Adjacency, optional
+        What is filtered; the facts of the splits before this one by default.
     order : TieOrder, optional
         See `rank_targets`.
     watch : Stopwatch, optional
@@ -106,7 +108,7 @@ def rank_split(
     triples = graph.split(split)
     chunks = engine.apply(
         Queries.from_triples(triples),
-        known_before(graph, split),
+        known_before(graph, split) if known is None else known,
         top_x=top_x,
         best=best_rules(strategies),
         complete=any(one.complete for one in strategies),

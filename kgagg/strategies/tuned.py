@@ -107,7 +107,9 @@ class Tuned(Strategy):
     def display(self, firings: Firings, scores: np.ndarray) -> np.ndarray:
         """Return what the choice for each query shows."""
         used, row = self._used(firings)
-        shown = [one.display(firings, scores) for one in used]
+        # what a choice makes of the scores of another may overflow, but is not shown
+        with np.errstate(over="ignore"):
+            shown = [one.display(firings, scores) for one in used]
         return np.asarray(np.stack(shown)[row, np.arange(len(firings))])
 
     def _used(self, firings: Firings) -> tuple[list[Strategy], np.ndarray]:

@@ -20,9 +20,9 @@ from kgagg.errors import InputError
 from kgagg.util.checks import OLDER, checking, digest_of, expect
 from kgagg.util.files import replacing
 
-_NAME, _VERSION = b"kgagg arrays ", b"2\n"
+_NAME, _VERSION = b"kgagg arrays ", b"3\n"
 _MAGIC = _NAME + _VERSION
-_OLD = (_NAME + b"1\n",)
+_OLD = (_NAME + b"1\n", _NAME + b"2\n")
 _DIGEST = 32
 _ALIGN = 64
 _PAGE = 1 << 21

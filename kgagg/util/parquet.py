@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-_MARK = b"kgagg digests 1:"
+_MARK = b"kgagg digests 2:"
 # with the digests of the pages and of the footer
 _SIZE = len(_MARK) + 2 * 32
-_KEY = b"kgagg.digest"
+_KEY = b"kgagg.digests"
 # the length of the footer, and the format's name
 _END = 8
 

@@ -11,14 +11,14 @@ from kgagg.cli import main
 from kgagg.errors import InputError
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.xlsx", "a.nt.gz"])
-@pytest.mark.parametrize("verb", ["rank", "predict"])
+@pytest.mark.parametrize("name", ["a.json", "a.xlsx", "a.nt.gz"])
+@pytest.mark.parametrize("verb", ["rank", "predict", "score"])
 def test_endings_of_other_formats(
     world: Path, capsys: pytest.CaptureFixture[str], verb: str, name: str
 ) -> None:
     out = world / name
     assert main([verb, str(world), str(world / "rules.txt"), "--out", str(out), "-q"]) == 2
-    assert "expected .tsv, .jsonl, .parquet, .txt" in capsys.readouterr().err
+    assert "expected .tsv, .csv, .jsonl, .parquet, .txt" in capsys.readouterr().err
     assert not out.exists()
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 
 from kgagg.engine.ahead import nothing_to_apply
@@ -34,7 +35,7 @@ def test_what_is_compiled_ahead_is_what_will_be_called(
     engine = Engine(graph, rules)
     queries = Queries.from_triples(graph.test)
     facts, known, index, _, scratch, _, entities, target_ptr, targets, _, out = nothing_to_apply()
-    worker = _Worker(engine, scratch.stop)
+    worker = _Worker(engine, scratch.stop, np.ones((2, len(graph.entities)), np.bool_))
     for empty, used in (
         (facts, engine.facts),
         (known, _facts(known_before(graph, "test"))),

@@ -17,8 +17,17 @@ from kgagg.engine.firings import Firings
 from kgagg.engine.semantics import PRESETS
 
 
-def check(case: Case, top_x: int, best: int, complete: bool = True) -> None:
-    """Compare the engine with the oracle in everything that it says."""
+def check(
+    case: Case,
+    top_x: int,
+    best: int,
+    complete: bool = True,
+    allowed: Sequence[set[str]] | None = None,
+) -> None:
+    """Compare the engine with the oracle in everything that it says.
+
+    `allowed` are the entities that may be tails, and those that may be heads.
+    """
     world = case.world()
     rows = [case.rules[line - 1] for line in world.rules.line]
     confidence = world.rules.confidence
@@ -28,9 +37,11 @@ def check(case: Case, top_x: int, best: int, complete: bool = True) -> None:
     levels = list(range(len(rows)))
     if case.semantics.levels_by_value:
         levels = [int((confidence > confidence[rank]).sum()) for rank in levels]
+    names = world.graph.entities.names()
     chunks = world.apply(
         case.asked(world),
         case.semantics,
+        allowed=allowed and np.array([[name in each for name in names] for each in allowed]),
         top_x=top_x,
         best=best,
         complete=complete,
@@ -44,7 +55,8 @@ def check(case: Case, top_x: int, best: int, complete: bool = True) -> None:
     for query, targets, candidates in zip(case.queries, case.targets, found, strict=True):
         direction, relation, entity = query
         old = known.get((entity, relation, direction), set())
-        expected = naive.apply(fired, levels, query, old, targets, top_x, complete)
+        only = allowed[direction] if allowed else None
+        expected = naive.apply(fired, levels, query, old, targets, top_x, complete, only)
         kept = [one._replace(rules=one.rules[: best or None]) for one in expected]
         assert candidates == kept, query
         for one in expected:
@@ -107,6 +119,22 @@ def test_self_loops_in_a_closed_pool(preset: str) -> None:
 @given(cases(longest=3), TOP_X)
 def test_nothing_is_asked_after_the_pool_is_closed(case: Case, top_x: int) -> None:
     check(case, top_x, 0, complete=False)
+
+
+@st.composite
+def restricted(draw: st.DrawFn) -> tuple[Case, list[set[str]]]:
+    case = draw(st.one_of(cases(), cases(2, ["cyclic", "hub"])))
+    some = st.sets(st.sampled_from(case.entities))
+    return case, [draw(some), draw(some)]
+
+
+@settings(max_examples=200)
+@given(restricted(), TOP_X, BEST)
+def test_only_what_is_allowed_is_a_candidate(
+    drawn: tuple[Case, list[set[str]]], top_x: int, best: int
+) -> None:
+    # so the pool is closed by candidates that are allowed
+    check(drawn[0], top_x, best, allowed=drawn[1])
 
 
 def content(chunks: Sequence[Firings]) -> list[bytes]:

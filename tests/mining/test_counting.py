@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from drawn import Case, cases
 from hypothesis import given
+from ruled import chain
 
 from kgagg.cli import main
+from kgagg.errors import InputError
 from kgagg.graph.graph import Graph
 from kgagg.mining.counting import count, predictions, reestimate
 from kgagg.rules.confidence import Confidence
@@ -99,3 +101,27 @@ def test_no_rules(world: Path, name: str) -> None:
     rules = RuleSet.read(world / "rules.txt", (graph.entities, graph.relations))
     none = dataclasses.replace(rules, **{k: v[:0] for k, v in rules.columns().items()})  # type: ignore[arg-type]
     assert len(reestimate(none, graph, name)) == 0
+
+
+def test_a_body_that_would_take_for_ever_is_refused(world: Path, tmp_path: Path) -> None:
+    body = chain("XABCDEFGHIJKLMNY").replace("r(", "r0(")
+    (tmp_path / "rules.txt").write_text(f"200\t150\t0.75\tr0(X,Y) <= {body}\n")
+    graph = Graph.from_folder(world)
+    rules = RuleSet.read(tmp_path / "rules.txt", (graph.entities, graph.relations))
+    with pytest.raises(InputError, match="15 body atoms; the engine takes up to 14"):
+        count(rules, graph)
+
+
+def test_long_bodies_get_more_room(tmp_path: Path) -> None:
+    # far more sets of entities than there is room for at first
+    ends = np.random.default_rng(0).integers(0, 3000, (18000, 2))
+    lines = [*(f"e{head}\tr\te{tail}" for head, tail in ends), "start\tr\te0", "start\tb\te1"]
+    (tmp_path / "train.txt").write_text("\n".join(lines) + "\n")
+    body = f"b(X,A), {chain('ABCDEY')}"
+    (tmp_path / "rules.txt").write_text(f"200\t150\t0.75\tr(X,Y) <= {body}\n")
+    graph = Graph.from_folder(tmp_path)
+    rules = RuleSet.read(tmp_path / "rules.txt", (graph.entities, graph.relations))
+    predicted, correct = count(rules, graph, threads=1)
+    pairs = predictions(rules, graph, 0, threads=1)
+    assert predicted[0] == len(pairs) > 2800
+    assert correct[0] == graph.adjacency.contains(pairs).sum()

@@ -158,7 +158,7 @@ def test_anyburl_gets_the_train_split_and_its_settings(
         "WORKER_THREADS = 2",
         "MAX_LENGTH_CYCLIC = 4",
         "EPSILON = 0.2",
-        ascii("zoë\tloves\tanna\nbob\tlikes\tzoë\n"),
+        ascii("bob\tlikes\tzoë\nzoë\tloves\tanna\n"),
     ):
         assert line in log.splitlines()
 

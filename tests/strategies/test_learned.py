@@ -320,7 +320,7 @@ def test_a_file_is_used_with_other_numbers(folder: Path, model: Learned, tmp_pat
         np.stack([numbers[0][h], numbers[1][r], numbers[0][t]], axis=1).astype(np.int32)
         for h, r, t in (split.T for split in (graph.train, graph.valid, graph.test))
     ]
-    other_graph = Graph.from_triples(names[0], names[1], splits[0], splits[1], splits[2], digest="")
+    other_graph = Graph.indexed(names[0], names[1], splits[0], splits[1], splits[2], digest="")
     other = Engine.open(other_graph, folder / "rules")
     again = open_strategy(tmp_path / "model", engine.names)
     moved = open_strategy(tmp_path / "model", other.names._replace(rules=engine.rules.digest))

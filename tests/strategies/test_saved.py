@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from kgagg.engine.firings import Firings
 from kgagg.engine.queries import DIRECTIONS, Queries
 from kgagg.errors import InputError
 from kgagg.graph.graph import SPLITS
+from kgagg.ranking.ranks import Ranks
 from kgagg.strategies.base import Strategy
 from kgagg.strategies.fitting import Fitting
 from kgagg.strategies.registry import names, open_strategy, strategy
@@ -33,23 +35,11 @@ def copied(world: Path, folder: Path) -> Path:
 
 
 @pytest.fixture
-def shuffled(world: Path, tmp_path: Path) -> Engine:
-    """The same facts in another order, by which names have other numbers."""
-    folder = copied(world, tmp_path / "shuffled")
-    generator = np.random.default_rng(2)
-    for split in SPLITS:
-        lines = (folder / f"{split}.txt").read_text().splitlines()
-        text = "".join(f"{lines[i]}\n" for i in generator.permutation(len(lines)))
-        (folder / f"{split}.txt").write_text(text)
-    return Engine.open(folder, folder / "rules.txt")
-
-
-@pytest.fixture
 def larger(world: Path, tmp_path: Path) -> Engine:
-    """One fact more, which comes first, of a relation and with an entity that were not there."""
+    """One fact more, of a relation and with an entity that were not there and get number 0."""
     folder = copied(world, tmp_path / "larger")
     train = (folder / "train.txt").read_text()
-    (folder / "train.txt").write_text("new\tbrand-new\te0\n" + train)
+    (folder / "train.txt").write_text("another\tbrand-new\te0\n" + train)
     return Engine.open(folder, folder / "rules.txt")
 
 
@@ -87,25 +77,25 @@ def scores_of(engine: Engine, one: Strategy) -> tuple[Scores, Scores]:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_names_keep_their_scores_in_other_graphs(
-    engine: Engine, shuffled: Engine, larger: Engine, tmp_path: Path, name: str
+    engine: Engine, larger: Engine, tmp_path: Path, name: str
 ) -> None:
-    assert engine.graph.entities.names() != shuffled.graph.entities.names()
-    assert engine.graph.relations.names() != shuffled.graph.relations.names()
+    for kind in ("entities", "relations"):
+        before, after = getattr(engine.graph, kind), getattr(larger.graph, kind)
+        assert not set(enumerate(before)) & set(enumerate(after))
     fitted = strategy(name, [1, 2, 3, 0]).fit(Fitting(engine, seed=3))
     expected = scores_of(engine, fitted)
     assert len(set(expected[0].values())) > 2
-    for other in (shuffled, larger):
-        again = fitted
-        if fitted.needs:
-            fitted.save(tmp_path / "model.kgagg", engine.names)
-            again = open_strategy(tmp_path / "model.kgagg", other.names)
-        assert again.name == name
-        assert again.report == fitted.report
-        for mine, theirs in zip(expected, scores_of(other, again), strict=True):
-            new = {key for key in theirs if {"new", "brand-new"} & set(key)}
-            assert theirs.keys() - new == mine.keys()
-            assert {key: theirs[key] for key in mine} == mine
-    # the last one was asked about what is new, too: zero rules predict for every entity
+    again = fitted
+    if fitted.needs:
+        fitted.save(tmp_path / "model.kgagg", engine.names)
+        again = open_strategy(tmp_path / "model.kgagg", larger.names)
+    assert again.name == name
+    assert again.report == fitted.report
+    for mine, theirs in zip(expected, scores_of(larger, again), strict=True):
+        new = {key for key in theirs if {"another", "brand-new"} & set(key)}
+        assert theirs.keys() - new == mine.keys()
+        assert {key: theirs[key] for key in mine} == mine
+    # it was asked about what is new, too: zero rules predict for every entity
     assert new
 
 
@@ -144,6 +134,49 @@ def test_a_file_is_refused_for_other_rules(
     assert not (tmp_path / "ranks.parquet").exists()
     # with its own rules it is taken
     assert main(["evaluate", str(world), str(rules), "-q", "--strategies", str(model)]) == 0
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_a_file_is_refused_for_another_graph(
+    world: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (world / "rules.txt").write_text(
+        "".join(f"{2 * i}\t{i}\t0.5\tr{i % 3}(X,Y) <= r{(i + 1) % 3}(X,Y)\n" for i in range(9, 12))
+    )
+    other = copied(world, tmp_path / "other")
+    model = tmp_path / "model.kgagg"
+    call = ["fit", str(world), str(world / "rules.txt"), "-q", "--strategy", name]
+    assert main([*call, "--out", str(model)]) == 0
+    # of twelve entities six keep their names, then five
+    for kept, code in ((r"[6-9]|1\d", 0), (r"[7-9]|1\d", 2)):
+        for split in SPLITS:
+            text = (world / f"{split}.txt").read_text()
+            (other / f"{split}.txt").write_text(re.sub(rf"\be(?!{kept})", "other", text))
+        capsys.readouterr()
+        call = ["evaluate", str(other), str(other / "rules.txt"), "-q", "--strategies", str(model)]
+        assert main(call) == code
+    (line,) = capsys.readouterr().err.splitlines()
+    told = f"{name} was fitted on another graph: 5 of its 12 entities are in this one"
+    assert line == f"kgagg: error: {model}: {told}"
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_a_file_fitted_without_test_is_used_on_new_names_of_test(
+    world: Path, tmp_path: Path, name: str
+) -> None:
+    model, ranks = tmp_path / "model.kgagg", tmp_path / "ranks.parquet"
+    before = copied(world, tmp_path / "before")
+    (before / "test.txt").unlink()
+    with (world / "test.txt").open("a") as test:
+        test.write("e0\tonly-in-test\tnew\n")
+    call = ["fit", str(before), str(before / "rules.txt"), "-q", "--strategy", name]
+    assert main([*call, "--out", str(model)]) == 0
+    used = ["evaluate", str(world), str(world / "rules.txt"), "-q", "--strategies", str(model)]
+    assert main([*used, "--ranks", str(ranks)]) == 0
+    # no rule predicts it
+    found = Ranks.read(ranks)
+    (row,) = np.flatnonzero(found.triples[:, 1] == found.relations.id("only-in-test"))
+    assert (found.optimistic[:, row] == 0).all()
 
 
 def test_other_files_are_told(engine: Engine, tmp_path: Path) -> None:

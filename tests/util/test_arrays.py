@@ -97,7 +97,7 @@ def test_every_changed_byte_is_told_or_padding(file: Path) -> None:
 
 
 def test_older_files_are_to_be_written_again(file: Path) -> None:
-    file.write_bytes(file.read_bytes().replace(b"arrays 2\n", b"arrays 1\n", 1))
+    file.write_bytes(file.read_bytes().replace(b"arrays 3\n", b"arrays 1\n", 1))
     assert is_arrays(file)
     with pytest.raises(InputError, match=r"file: written by an older kgagg; write it again$"):
         open_arrays(file, "thing")

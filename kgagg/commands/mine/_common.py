@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from kgagg.commands import options
 from kgagg.commands.parser import Parser
 from kgagg.errors import InputError
 
@@ -17,7 +18,7 @@ Counts = dict[str, dict[str, int]]
 
 def add_files(parser: Parser) -> None:
     """Add the data and where the rules go."""
-    parser.add_argument("data", metavar="DATA", help="a folder with train.txt, or a dataset's name")
+    options.add_data(parser)
     parser.add_argument(
         "--out",
         type=Path,
@@ -47,7 +48,7 @@ def add_java(parser: Parser, jar: str) -> None:
 
 
 def repeat(
-    args: argparse.Namespace, mine: Callable[..., dict[str, Any]], options: dict[str, Any]
+    args: argparse.Namespace, mine: Callable[..., dict[str, Any]], settings: dict[str, Any]
 ) -> Counts:
     """Mine in Java as often as requested, and report how much the runs differ."""
     from kgagg.mining.record import variant
@@ -59,6 +60,7 @@ def repeat(
     setup = prepare(
         args.data,
         args.miner,
+        literals=args.literals,
         jar=args.jar,
         unverified=args.unverified_jar,
         java=args.java,
@@ -69,7 +71,7 @@ def repeat(
     paths = [args.out, *(variant(args.out, f"run{n}") for n in range(2, args.repeat + 1))]
     counts = {}
     for path in paths:
-        record = mine(setup, path, **options, timeout=args.timeout, quiet=args.quiet)
+        record = mine(setup, path, **settings, timeout=args.timeout, quiet=args.quiet)
         tell(path, record)
         counts[str(path)] = record["rules"]
     if args.repeat > 1:

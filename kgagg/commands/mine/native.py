@@ -56,6 +56,7 @@ def mine(args: argparse.Namespace) -> _common.Counts:
     record = native.mine(
         args.data,
         args.out,
+        literals=args.literals,
         max_length_cyclic=args.max_length_cyclic,
         rules=args.rules,
         effort=Effort(bodies=args.bodies),

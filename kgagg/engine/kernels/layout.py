@@ -33,10 +33,11 @@ DONE, GROW_OUTPUT, GROW_SCRATCH, STOPPED = range(4)
 # - the latest stamp, that of the query, how much of the arena is used, the node whose frontier is
 #   marked in `Walk.row` and the stamp of these marks
 # - queries that are done, and the rows and rules of the output that they take
-# - of the query: pieces, fires, members of the pool, and those of them that are no target
+# - of the query: pieces, fires, members of the pool, those of them that are no target, and its
+#   direction
 STAMP, QUERY, USED, MARKED, MARK_STAMP, DONE_QUERIES, ROWS, RULES = range(8)
-PIECES, FIRES, MEMBERS, RIVALS = range(8, 12)
-CELLS = 12
+PIECES, FIRES, MEMBERS, RIVALS, DIRECTION = range(8, 13)
+CELLS = 13
 
 
 class Facts(NamedTuple):
@@ -168,6 +169,7 @@ class Queue(NamedTuple):
 class Pool(NamedTuple):
     """The candidates of a query, and what predicts them."""
 
+    allowed: np.ndarray  # bool[2, entities]: which may be tails, and which heads; for all threads
     mark: np.ndarray  # int32[entities, 4]: see the columns above
     member: np.ndarray  # int32[entities]: candidates as they came
     fires: np.ndarray  # int32[*]: places in the pool, rule by rule

@@ -15,6 +15,7 @@ from kgagg.engine.kernels.layout import (
     BODY,
     CHILD,
     DEPTH,
+    DIRECTION,
     DONE,
     DONE_QUERIES,
     END,
@@ -66,7 +67,7 @@ def take(state, pool, found, count, rule, closed):
     Only candidates that are no target count for topX, so each target meets at least topX rivals.
     """
     mark, member, fires, pieces = pool.mark, pool.member, pool.fires, pool.pieces
-    query = state[QUERY]
+    query, direction = state[QUERY], state[DIRECTION]
     fire, members = state[FIRES], state[MEMBERS]
     if fire + count > len(fires) or state[PIECES] == len(pieces):
         return False
@@ -74,6 +75,8 @@ def take(state, pool, found, count, rule, closed):
         entity = found[i]
         if mark[entity, POOLED] != query:
             if closed or mark[entity, KNOWN] == query:
+                continue
+            if not pool.allowed[direction, entity] and mark[entity, TARGET] != query:
                 continue
             mark[entity, POOLED] = query
             mark[entity, PLACE] = members
@@ -268,6 +271,7 @@ def begin_query(known, state, mark, slot, entity, targets):
     query = state[STAMP]
     state[QUERY], state[USED], state[MARKED] = query, 0, -1
     state[PIECES : RIVALS + 1] = 0
+    state[DIRECTION] = slot & 1
     segment = find_segment(known.entity_ptr, known.segment_key, entity, slot)
     if segment >= 0:
         for i in range(known.segment_ptr[segment], known.segment_ptr[segment + 1]):

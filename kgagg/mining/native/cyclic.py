@@ -12,14 +12,13 @@ predicts is compared with the facts in both directions.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from kgagg.engine.kernels.layout import Facts
 from kgagg.graph.graph import Graph
+from kgagg.mining.bodies import ALL, BodyCounter
 from kgagg.mining.native import kernels as _kernels
 from kgagg.mining.native.budget import Budget
 from kgagg.mining.native.found import FOUND, Codes, Thresholds
@@ -69,14 +68,12 @@ class Cyclic:
     def __init__(
         self, graph: Graph, thresholds: Thresholds, effort: Effort, budget: Budget
     ) -> None:
-        adjacency = graph.adjacency
         self.graph, self.thresholds, self.effort, self.budget = graph, thresholds, effort, budget
         self.keys = 2 * len(graph.relations)
         self.codes = Codes(self.keys)
         self.found: list[np.ndarray] = []
         self.rules = 0
-        self._facts = Facts(*(getattr(adjacency, name) for name in Facts._fields))
-        self._spare: list[tuple[np.ndarray, ...]] = []
+        self._counter = BodyCounter(graph, budget.threads)
         # entities in the order in which samples take them
         self._turn = np.empty(len(graph.entities), np.int64)
         self._turn[np.argsort(_scrambled(np.arange(len(graph.entities))))] = np.arange(
@@ -213,53 +210,15 @@ class Cyclic:
     def _count_batch(self, task: tuple[np.ndarray, int | None]) -> np.ndarray:
         """Count a few bodies, int32[n, length] in lexicographic order; return rules."""
         bodies, bound = task
-        adjacency = self.graph.adjacency
-        node = _kernels.build_trie(bodies)
-        firsts = np.unique(bodies[:, 0])
-        starts = np.unique(
-            np.concatenate(
-                [
-                    adjacency.key_entities[adjacency.key_ptr[key] : adjacency.key_ptr[key + 1]]
-                    for key in firsts
-                ]
-            )
-        )
-        starts = starts[np.argsort(self._turn[starts])]
-        domain = np.zeros((len(bodies), 2), np.int64)
-        predicted = np.zeros((2, len(bodies)), np.int64)
-        correct = np.zeros((2, len(bodies), self.keys), np.int32)
-        _kernels.count_bodies(
-            self._facts,
-            node,
-            starts,
-            2**62 if bound is None else bound,
+        domain, predicted, correct = self._counter.count(
+            bodies,
             self.budget.cancelled,
-            *self._scratch(bodies.shape[1]),
-            np.zeros(len(node), np.int64),
-            np.zeros(len(node), np.int64),
-            domain,
-            predicted,
-            correct,
+            turn=self._turn,
+            bound=ALL if bound is None else bound,
         )
         if self.budget.cancelled[0]:
             return np.empty(0, FOUND)
         return self._rules(bodies, domain, predicted, correct)
-
-    def _scratch(self, longest: int) -> tuple[np.ndarray, ...]:
-        """Make the working space of `kernels.count_bodies`."""
-        entities = len(self.graph.entities)
-        # a family of d - 1 inner entities has at most this many sets (see the engine's kernels)
-        rows = [2 + comb(longest - 1, depth - 1) * (depth - 1) for depth in range(1, longest)]
-        return (
-            np.empty(entities * (1 + sum(rows)) + 2 * max(rows, default=0), np.int32),
-            np.zeros((entities, 2), np.int32),
-            np.zeros(entities, np.int32),
-            np.empty(entities, np.int32),
-            np.empty((6, 64), np.int64),
-            np.zeros((4, 64), np.int64),
-            np.zeros((entities, 2), np.int32),
-            np.empty((self._degree.max(), 2), np.int32),
-        )
 
     def _rules(
         self, bodies: np.ndarray, domain: np.ndarray, predicted: np.ndarray, correct: np.ndarray

@@ -8,6 +8,8 @@ leads anywhere at all, is numbered behind all segments by its key.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from kgagg.engine.kernels.frontier import next_frontier, row_stride, walk_end
@@ -25,6 +27,19 @@ KEY, DEPTH, SKIP, BODY, NEED, FAMILY = range(6)
 # usefulness is counted in levels: the number of correct predictions, up to GROUPS, then confidence
 GROUPS, SHARES = 256, 16
 LEVELS = GROUPS * SHARES
+
+
+class Space(NamedTuple):
+    """Working space of `count_bodies`; the first five as in `kgagg.engine.kernels.layout.Walk`."""
+
+    arena: np.ndarray  # int32[*]: frontiers; at least as many as there are entities
+    row: np.ndarray  # int32[entities, 2], zeros
+    seen: np.ndarray  # int32[entities], zeros
+    found: np.ndarray  # int32[entities]
+    path: np.ndarray  # int64[6, 64]
+    level: np.ndarray  # int64[4, 64]: for each depth start and stop of the frontier, FAMILY, NEED
+    linked: np.ndarray  # int32[entities, 2], zeros: stamp of the entity with a fact, first link
+    link: np.ndarray  # int32[most edges of an entity, 2]: step key and next link
 
 
 # --- bodies with one variable ---------------------------------------------------------------------
@@ -408,24 +423,7 @@ def build_trie(bodies):
 
 @bare_jit
 def count_bodies(
-    facts,
-    node,
-    starts,
-    bound,
-    cancelled,
-    arena,
-    row_of,
-    seen,
-    found,
-    path,
-    level,
-    linked,
-    link,
-    spent,
-    visits,
-    domain,
-    predicted,
-    correct,
+    facts, node, starts, bound, cancelled, space, spent, visits, domain, predicted, correct
 ):
     """Count what bodies predict, and how much of it each step key confirms.
 
@@ -441,14 +439,7 @@ def count_bodies(
         A node with more entities than this, on the step to it and after it, is not visited again.
     cancelled : uint8[1]
         The count ends early when it is not zero.
-    arena, row_of, seen, found, path
-        Working space, see `kgagg.engine.kernels.layout.Walk`; `row_of` and `seen` are zeros.
-    level : int64[4, 64]
-        Working space: for each depth start and stop of the frontier, and FAMILY and NEED.
-    linked : int32[entities, 2]
-        Working space, zeros: stamp of the entity that has a fact with this one, first link.
-    link : int32[edges, 2]
-        Working space: step key and next link.
+    space : Space
     spent : int64[nodes]
         Zeros: the entities at each node so far, and before it.
     visits : int64[nodes]
@@ -460,14 +451,20 @@ def count_bodies(
         Zeros: pairs predicted, from every other entity and from the rest.
     correct : int32[2, bodies, keys]
         Zeros: those of them that a step of each key connects.
+
+    Returns
+    -------
+    bool
+        False if the arena has no room, and all is to be counted anew with a larger one.
     """
     # long: one walk along the trie, with all its working space
     entity_ptr, segment_key, segment_ptr, neighbours = facts
+    arena, row_of, seen, found, path, level, linked, link = space
     begin, end, family, need = level[0], level[1], level[2], level[3]
     stamp = np.int32(0)
     for x in starts:
         if cancelled[0] != 0:
-            return
+            return True
         if stamp > 2**31 - 2 * len(node) - 2:
             row_of[:] = 0
             seen[:] = 0
@@ -541,6 +538,8 @@ def count_bodies(
                     stamp,
                     0,
                 )
+                if end[depth] < 0:
+                    return False
                 stride = row_stride(depth - 1, node[i, FAMILY])
                 for row in range(begin[depth], end[depth], stride):
                     found[count] = arena[row]
@@ -572,3 +571,4 @@ def count_bodies(
                 begin[depth] = min(begin[depth], visits[i])
         if body >= 0:
             domain[body, 0], domain[body, 1] = begin[0], begin[depth]
+    return True

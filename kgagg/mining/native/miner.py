@@ -30,9 +30,10 @@ from kgagg.util.timing import peak_memory
 
 
 def mine(
-    data: str,
+    data: str | Graph,
     out: Path,
     *,
+    literals: str = "drop",
     max_length_cyclic: int = 3,
     rules: int | None = 2_000_000,
     effort: Effort | None = None,
@@ -45,10 +46,12 @@ def mine(
 
     Parameters
     ----------
-    data : str
-        A folder with train.txt, or the name of a registered dataset.
+    data : str or Graph
+        See `Graph.read`.
     out : Path
         The rule file: binary if it ends in .kgagg, Parquet if in .parquet, else text.
+    literals : str
+        See `Graph.read`.
     max_length_cyclic : int
         The longest body of cyclic rules.
     rules : int or None
@@ -72,10 +75,12 @@ def mine(
     KeyboardInterrupt
         If a signal ended the run; the rules found by then are written.
     """
+    # long: the stages of one run, and its record
     effort, thresholds = effort or Effort(), thresholds or Thresholds()
     at_least("threads", threads, 1)
     threads = threads or processors()
-    graph = Graph.read(data)
+    graph = data if isinstance(data, Graph) else Graph.read(data, literals=literals)
+    name = "a graph in memory" if isinstance(data, Graph) else str(data)
     _check_length(max_length_cyclic, graph)
     with signals() as received:
         budget = Budget(seconds, threads, received, quiet=quiet)
@@ -86,14 +91,14 @@ def mine(
         found = np.concatenate([unary, *search.found])
         kept = most_useful(found, rules)
         if not len(kept):
-            raise Failed(f"native: found no rule in {data}")
+            raise Failed(f"native: found no rule in {name}")
         mined, error = rule_set(kept, graph, out.name)
         took = budget.end(f"{len(mined):,} rules")
         write(mined, out)
     limits = {"max_length_cyclic": max_length_cyclic, "rules": rules, "seconds": seconds}
     record = save_record(
         out,
-        data,
+        name,
         graph,
         mined.counts(),
         _digest(mined, out),
