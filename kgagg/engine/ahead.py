@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from kgagg.engine.engine import _output, _scratch
 from kgagg.engine.kernels import layout
 from kgagg.engine.kernels.query import apply_queries
+from kgagg.engine.scratch import new_output, new_scratch
 from kgagg.jit import Kernel
 from kgagg.util.machine import processors
 
@@ -56,5 +56,6 @@ def nothing_to_apply() -> tuple[Any, ...]:
     )
     options = layout.Options(True, 0, 0, 0, 0, True)
     everything = np.ones((2, 0), np.bool_)
-    scratch = _scratch(np.zeros(1, np.bool_), everything, entities=0, slots=0, nodes=0)
-    return (facts, facts, index, options, scratch, none, none, pointers, none, none, _output(0, 0))
+    scratch = new_scratch(np.zeros(1, np.bool_), everything, entities=0, slots=0, nodes=0)
+    out = new_output(0, 0)
+    return (facts, facts, index, options, scratch, none, none, pointers, none, none, out)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
-from typing import Any
 
 import numpy as np
 
+from kgagg.engine import scratch
 from kgagg.engine.firings import Firings, Names
 from kgagg.engine.index import build_index
 from kgagg.engine.kernels import layout
@@ -45,12 +45,9 @@ class Engine:
         self.graph, self.rules = graph, rules
         self.semantics = semantics(meaning) if isinstance(meaning, str) else meaning
         index = build_index(graph, rules, self.semantics)
-        arrays = in_large_pages(_joined(*index))
-        self.index = layout.Index(
-            layout.RuleTable(**_part(layout.RuleTable, arrays)),
-            layout.SimpleRules(**_part(layout.SimpleRules, arrays)),
-            layout.Trie(**_part(layout.Trie, arrays)),
-        )
+        arrays = in_large_pages(scratch.joined(*index))
+        records = (layout.RuleTable, layout.SimpleRules, layout.Trie)
+        self.index = layout.Index(*(scratch.part(record, arrays) for record in records))
         self.facts = _facts(graph.adjacency)
 
     @classmethod
@@ -225,19 +222,19 @@ class _Worker:
 
     def __init__(self, engine: Engine, stop: np.ndarray, allowed: np.ndarray) -> None:
         self.engine, self.budget = engine, 0
-        self.scratch = _scratch(
+        self.scratch = scratch.new_scratch(
             stop,
             allowed,
             entities=len(engine.graph.entities),
             slots=2 * len(engine.graph.relations),
             nodes=len(engine.index.trie.node),
         )
-        self.out = _output(_START, 4 * _START)
+        self.out = scratch.new_output(scratch.START, 4 * scratch.START)
 
     @property
     def nbytes(self) -> int:
         """How many bytes the working space takes."""
-        return sum(array.nbytes for array in (*_arrays(self.scratch).values(), *self.out))
+        return scratch.size_of(self.scratch) + sum(array.nbytes for array in self.out)
 
     def run(self, queries: Queries, known: layout.Facts, options: layout.Options) -> Firings:
         """Apply the rules to `queries` in this thread."""
@@ -269,11 +266,9 @@ class _Worker:
                     " give more with --memory, or use fewer threads"
                 )
             if status == layout.GROW_OUTPUT:
-                self.out = layout.Output(*(_doubled(array) for array in self.out))
+                self.out = layout.Output(*map(scratch.doubled, self.out))
             else:
-                arrays = _arrays(self.scratch)
-                grown = {name: _doubled(arrays[name]) for name in _GROWING}
-                self.scratch = _records(self.scratch.stop, {**arrays, **grown})
+                self.scratch = scratch.grown(self.scratch)
         rows, rules = state[layout.ROWS], state[layout.RULES]
         out = self.out
         return Firings(
@@ -288,85 +283,6 @@ class _Worker:
             engine.rules.confidence,
             engine.index.rules.weight,
         )
-
-
-_START = 1 << 16
-_GROWING = ("arena", "hits", "fires", "pieces", "piece_start", "sorted", "links", "lists")
-
-
-def _scratch(
-    stop: np.ndarray, allowed: np.ndarray, *, entities: int, slots: int, nodes: int
-) -> layout.Scratch:
-    shapes: dict[str, tuple[Any, Any]] = {
-        "state": (layout.CELLS, np.int64),
-        "mark": ((entities, 4), np.int32),
-        "seen": (entities, np.int32),
-        "row": ((entities, 2), np.int32),
-        "memo": ((nodes, 3), np.int64),
-        "arena": (_START, np.int32),
-        "found": (entities, np.int32),
-        "hits": (_START, np.int64),
-        "heap": (slots, np.int64),
-        "streams": ((slots, 3), np.int32),
-        "member": (entities, np.int32),
-        "fires": (_START, np.int32),
-        "pieces": (_START, np.int64),
-        "piece_start": (_START, np.int64),
-        "bucket": ((slots, 4), np.int64),
-        "links": ((_START, 3), np.int32),
-        "list_ptr": (entities + 1, np.int64),
-        "lists": (_START, np.int32),
-        "order": ((2, entities), np.int32),
-        "path": ((6, 64), np.int64),
-        "digits": (256, np.int64),
-        "sorted": (_START, np.int64),
-        "climb": (64, np.int32),
-        "stack": (nodes, np.int32),
-    }
-    arrays = {name: np.zeros(*shape) for name, shape in shapes.items()}
-    return _records(stop, in_large_pages(arrays) | {"allowed": allowed})
-
-
-def _records(stop: np.ndarray, arrays: Mapping[str, np.ndarray]) -> layout.Scratch:
-    """Put the arrays of the working space of a thread into their records."""
-    return layout.Scratch(
-        stop,
-        arrays["state"],
-        layout.Walk(**_part(layout.Walk, arrays)),
-        layout.Queue(**_part(layout.Queue, arrays)),
-        layout.Pool(**_part(layout.Pool, arrays)),
-        layout.Chains(**_part(layout.Chains, arrays)),
-        layout.Lists(**_part(layout.Lists, arrays)),
-    )
-
-
-def _arrays(scratch: layout.Scratch) -> dict[str, np.ndarray]:
-    """Return the arrays of the working space of a thread by name, but for that which is shared."""
-    _, state, *records = scratch
-    return {"state": state, **_joined(*records)}
-
-
-def _joined(*records: Any) -> dict[str, np.ndarray]:
-    return {name: array for record in records for name, array in record._asdict().items()}
-
-
-def _part(record: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: arrays[name] for name in record._fields}
-
-
-def _output(rows: int, rules: int) -> layout.Output:
-    return layout.Output(
-        np.empty(rows, np.int32),
-        np.empty(rows, np.int32),
-        np.empty(rows, np.float64),
-        np.empty(rows, np.int32),
-        np.empty(rows, np.int32),
-        np.empty(rules, np.int32),
-    )
-
-
-def _doubled(array: np.ndarray) -> np.ndarray:
-    return np.concatenate([array, np.zeros_like(array)])
 
 
 def _facts(adjacency: Adjacency) -> layout.Facts:

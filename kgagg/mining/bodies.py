@@ -8,6 +8,7 @@ import numpy as np
 
 from kgagg.engine.index import expect_short
 from kgagg.engine.kernels.layout import Facts
+from kgagg.engine.scratch import new_walk
 from kgagg.errors import Failed
 from kgagg.graph.graph import Graph
 from kgagg.mining.native import kernels
@@ -103,20 +104,20 @@ class BodyCounter:
                 np.zeros((2, len(bodies)), np.int64),
                 np.zeros((2, len(bodies), 2 * len(self.graph.relations)), np.int32),
             )
-            for stamps in (space.row, space.seen, space.linked):
+            for stamps in (space.walk.row, space.walk.seen, space.linked):
                 stamps[:] = 0
             spent, visits = np.zeros((2, len(node)), np.int64)
             if kernels.count_bodies(
                 self._facts, node, starts, bound, cancelled, space, spent, visits, *counts
             ):
                 break
-            room = 2 * len(space.arena)
+            room = 2 * len(space.walk.arena)
             if 4 * room > self.memory:
                 raise Failed(
                     f"counting a rule with {bodies.shape[1]} body atoms needs more than the "
                     f"{self.memory / 1e9:.1f} GB of memory of a thread; use fewer threads"
                 )
-            space = space._replace(arena=np.empty(room, np.int32))
+            space = space._replace(walk=space.walk._replace(arena=np.empty(room, np.int32)))
         self._spare.append(space)
         return counts
 
@@ -125,11 +126,7 @@ def _space(graph: Graph) -> kernels.Space:
     adjacency, entities = graph.adjacency, len(graph.entities)
     degree = np.diff(adjacency.segment_ptr[adjacency.entity_ptr]).max(initial=0)
     return kernels.Space(
-        arena=np.empty(entities + _ROOM, np.int32),
-        row=np.empty((entities, 2), np.int32),
-        seen=np.empty(entities, np.int32),
-        found=np.empty(entities, np.int32),
-        path=np.empty((6, 64), np.int64),
+        walk=new_walk(entities, entities + _ROOM),
         level=np.zeros((4, 64), np.int64),
         linked=np.empty((entities, 2), np.int32),
         link=np.empty((degree, 2), np.int32),

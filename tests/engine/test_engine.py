@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import Rule
 
-from kgagg.engine import engine as apply
+from kgagg.engine import scratch
 from kgagg.engine.firings import Firings
 from kgagg.engine.semantics import PRESETS
 
@@ -168,6 +168,6 @@ def test_growing_changes_nothing(case: Case, top_x: int) -> None:
     queries = case.asked(world)
     one = world.apply(queries, case.semantics, top_x=top_x, threads=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(apply, "_START", 1)
+        patch.setattr(scratch, "START", 1)
         other = world.apply(queries, case.semantics, top_x=top_x, threads=1, chunk=7)
     assert content(one) == content(other)

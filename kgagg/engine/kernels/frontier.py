@@ -56,9 +56,7 @@ def first_frontier(facts, segment, arena, used, entity, branching):
 @inner_jit
 def next_frontier(
     facts,
-    arena,
-    row_of,
-    path,
+    walk,
     start,
     stop,
     used,
@@ -71,12 +69,13 @@ def next_frontier(
     stamp,
     branching,
 ):
-    """Walk one step `key` from the frontier in ``arena[start:stop]``.
+    """Walk one step `key` from the frontier in ``walk.arena[start:stop]``.
 
     Returns where the new frontier, which begins at `used`, ends, or -1 if there is no room.
     """
     # long: one step from a whole frontier; each part would take all of its arrays
     entity_ptr, segment_key, segment_ptr, neighbours = facts
+    arena, row_of, path = walk.arena, walk.row, walk.path
     stride, above_stride = row_stride(inner, family), row_stride(inner - 1, above_family)
     room = len(arena) - 2 * stride
     for row in range(start, stop, above_stride):
@@ -148,10 +147,10 @@ def next_frontier(
 
 
 @inner_jit
-def find_frontier(facts, node, walk, state, wanted, entity, branching):
+def find_frontier(facts, node, walk, frontiers, state, wanted, entity, branching):
     """Make sure that the frontier of the node `wanted` is there for this query; False if full."""
     entity_ptr, segment_key, _segment_ptr, _neighbours = facts
-    memo, arena, row_of, path, climb = walk.memo, walk.arena, walk.row, walk.path, walk.climb
+    memo, climb = frontiers
     query = state[QUERY]
     # climb to the lowest node above that is there already, or to the root
     missing = 0
@@ -165,15 +164,13 @@ def find_frontier(facts, node, walk, state, wanted, entity, branching):
         used = state[USED]
         if node[below, DEPTH] == 1:
             segment = find_segment(entity_ptr, segment_key, entity, node[below, KEY])
-            stop = first_frontier(facts, segment, arena, used, entity, branching)
+            stop = first_frontier(facts, segment, walk.arena, used, entity, branching)
         else:
             state[STAMP] += 1
             state[MARKED], state[MARK_STAMP] = below, state[STAMP]
             stop = next_frontier(
                 facts,
-                arena,
-                row_of,
-                path,
+                walk,
                 memo[above, 1],
                 memo[above, 2],
                 used,
@@ -195,27 +192,16 @@ def find_frontier(facts, node, walk, state, wanted, entity, branching):
 
 
 @inner_jit
-def walk_end(
-    facts,
-    arena,
-    seen,
-    found,
-    start,
-    stop,
-    inner,
-    family,
-    more,
-    key,
-    entity,
-    stamp,
-    bound,
-):
-    """Collect in `found` what the last step `key` reaches from the frontier ``arena[start:stop]``.
+def walk_end(facts, walk, start, stop, inner, family, more, key, entity, stamp, bound):
+    """Collect in `walk.found` what the last step `key` reaches from a frontier.
+
+    The frontier is in ``walk.arena[start:stop]``.
 
     Returns how many there are, but 0 if there are `bound` or more and `bound` is positive.
     """
     # long: what a walk needs, which is no record of its own
     entity_ptr, segment_key, segment_ptr, neighbours = facts
+    arena, seen, found = walk.arena, walk.seen, walk.found
     count = 0
     for row in range(start, stop, row_stride(inner, family)):
         via = arena[row]
@@ -241,13 +227,14 @@ def walk_end(
 
 
 @inner_jit
-def meet(facts, arena, row_of, pool, links, found, link, inner, more, entity, stamp):
-    """Collect in `found` the pool's members that the last step reaches from a marked frontier.
+def meet(facts, walk, pool, links, link, inner, more, entity, stamp):
+    """Collect in `walk.found` the pool's members that the last step reaches from a marked frontier.
 
     Each member with an edge of that step (chained from `link` on) looks back along it for an
     entity of the frontier, and stops at the first.
     """
     segment_ptr, neighbours = facts.segment_ptr, facts.neighbours
+    arena, row_of, found = walk.arena, walk.row, walk.found
     count = 0
     while link >= 0:
         member = pool[links[link, 1]]

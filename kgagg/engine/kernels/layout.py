@@ -148,12 +148,17 @@ class Options(NamedTuple):
 class Walk(NamedTuple):
     """Working space of walks along bodies; stamped arrays need no clearing between uses."""
 
-    memo: np.ndarray  # int64[nodes, 3]: stamp of the query, start and stop of a frontier
     arena: np.ndarray  # int32[*]: frontiers
     row: np.ndarray  # int32[entities, 2]: stamp of the frontier it is in, and its row there
     seen: np.ndarray  # int32[entities]: stamp of the rule that found it
     found: np.ndarray  # int32[entities]: what a rule predicts
     path: np.ndarray  # int64[6, 64]: positions of a depth-first search
+
+
+class Frontiers(NamedTuple):
+    """Which frontiers of the trie are in `Walk.arena`."""
+
+    memo: np.ndarray  # int64[nodes, 3]: stamp of the query, start and stop of a frontier
     climb: np.ndarray  # int32[64]: nodes on the way to a frontier
 
 
@@ -200,6 +205,7 @@ class Scratch(NamedTuple):
     stop: np.ndarray  # bool[1]: shared by all threads, which end at the next query when it is set
     state: np.ndarray  # int64[CELLS]: see the cells above
     walk: Walk
+    frontiers: Frontiers
     queue: Queue
     pool: Pool
     chains: Chains

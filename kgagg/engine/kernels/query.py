@@ -184,12 +184,14 @@ def finish_hits(facts, rules, options, state, walk, pool, chains, hits, hit_coun
 
 
 @inner_jit
-def finish_trie(facts, trie, options, state, walk, pool, chains, stack, size, cut, entity):
+def finish_trie(
+    facts, trie, options, state, walk, frontiers, pool, chains, stack, size, cut, entity
+):
     """Apply the cyclic rules after rule `cut`, to the pool alone if it is closed; False if full.
 
     `stack` holds the `size` children of the root whose step the entity can take.
     """
-    node, ending, memo, arena, row_of = trie.node, trie.ending, walk.memo, walk.arena, walk.row
+    node, ending, memo, arena, row_of = trie.node, trie.ending, frontiers.memo, walk.arena, walk.row
     found, bucket = walk.found, chains.bucket
     bound, closed = options.discrimination, np.bool_(options.top_x > 0)
     while size:
@@ -197,7 +199,7 @@ def finish_trie(facts, trie, options, state, walk, pool, chains, stack, size, cu
         at = stack[size]
         if node[at, LAST] <= cut or node[at, CHILD] == node[at + 1, CHILD]:
             continue
-        if not find_frontier(facts, node, walk, state, at, entity, options.branching):
+        if not find_frontier(facts, node, walk, frontiers, state, at, entity, options.branching):
             return False
         start, stop = memo[at, 1], memo[at, 2]
         inner, family = node[at, DEPTH] - 1, node[at, FAMILY]
@@ -226,9 +228,7 @@ def finish_trie(facts, trie, options, state, walk, pool, chains, stack, size, cu
                 state[STAMP] += 1
                 count = walk_end(
                     facts,
-                    arena,
-                    walk.seen,
-                    found,
+                    walk,
                     start,
                     stop,
                     inner,
@@ -248,11 +248,9 @@ def finish_trie(facts, trie, options, state, walk, pool, chains, stack, size, cu
                         row_of[arena[row], 1] = row
                 count = meet(
                     facts,
-                    arena,
-                    row_of,
+                    walk,
                     pool.member,
                     chains.links,
-                    found,
                     bucket[key ^ 1, 1],
                     inner,
                     node[at, NEED],
@@ -299,7 +297,9 @@ def next_cyclic(trie, queue, size):
 
 
 @inner_jit
-def fill_pool(facts, rules, trie, options, state, walk, pool, queue, hit_count, size, slot, entity):
+def fill_pool(
+    facts, rules, trie, options, state, walk, frontiers, pool, queue, hit_count, size, slot, entity
+):
     """Apply rule after rule until topX is reached.
 
     Returns
@@ -309,7 +309,8 @@ def fill_pool(facts, rules, trie, options, state, walk, pool, queue, hit_count, 
     last : int
         The rule with which topX is reached, NO_RULE if all were applied before.
     """
-    node, memo, found, hits, heap = trie.node, walk.memo, walk.found, queue.hits, queue.heap
+    # long: each record that a rule of any kind needs
+    node, memo, found, hits, heap = trie.node, frontiers.memo, walk.found, queue.hits, queue.heap
     # literal arguments would make numba compile a function once more
     zero, none, closed = np.int64(0), np.int64(NO_RULE), np.bool_(False)
     for i in range(hit_count // 2 - 1, -1, -1):
@@ -352,14 +353,14 @@ def fill_pool(facts, rules, trie, options, state, walk, pool, queue, hit_count, 
                 segment = find_segment(facts.entity_ptr, facts.segment_key, entity, node[end, KEY])
                 count = first_frontier(facts, segment, found, zero, entity, zero)
             else:
-                if not find_frontier(facts, node, walk, state, above, entity, options.branching):
+                if not find_frontier(
+                    facts, node, walk, frontiers, state, above, entity, options.branching
+                ):
                     return -1, one
                 state[STAMP] += 1
                 count = walk_end(
                     facts,
-                    walk.arena,
-                    walk.seen,
-                    found,
+                    walk,
                     memo[above, 1],
                     memo[above, 2],
                     node[above, DEPTH] - 1,
@@ -418,7 +419,7 @@ def apply_queries(
         DONE, GROW_OUTPUT or GROW_SCRATCH (make room and call again), or STOPPED.
     """
     # long: one loop over queries, with all that a thread has
-    stop, state, walk, queue, pool, chains, lists = scratch
+    stop, state, walk, frontiers, queue, pool, chains, lists = scratch
     rules, simple, trie = index
     full = np.bool_(options.top_x > 0)
     while state[DONE_QUERIES] < len(slots):
@@ -431,7 +432,7 @@ def apply_queries(
             pool.mark[:] = 0
             walk.seen[:] = 0
             walk.row[:] = 0
-            walk.memo[:] = 0
+            frontiers.memo[:] = 0
             chains.bucket[:] = 0
         wanted = targets[target_ptr[query] : target_ptr[query + 1]]
         begin_query(known, state, pool.mark, slot, entity, wanted)
@@ -442,7 +443,19 @@ def apply_queries(
         last = np.int64(-1)
         if full:
             hits, last = fill_pool(
-                facts, rules, trie, options, state, walk, pool, queue, hits, streams, slot, entity
+                facts,
+                rules,
+                trie,
+                options,
+                state,
+                walk,
+                frontiers,
+                pool,
+                queue,
+                hits,
+                streams,
+                slot,
+                entity,
             )
             if hits < 0:
                 return GROW_SCRATCH
@@ -465,6 +478,7 @@ def apply_queries(
                     options,
                     state,
                     walk,
+                    frontiers,
                     pool,
                     chains,
                     queue.stack,

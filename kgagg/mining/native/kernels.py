@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kgagg.engine.kernels.frontier import next_frontier, row_stride, walk_end
+from kgagg.engine.kernels.layout import Walk
 from kgagg.graph.edges import find_segment, has_edge
 from kgagg.jit import inner_kernels, kernels
 
@@ -30,13 +31,9 @@ LEVELS = GROUPS * SHARES
 
 
 class Space(NamedTuple):
-    """Working space of `count_bodies`; the first five as in `kgagg.engine.kernels.layout.Walk`."""
+    """Working space of `count_bodies`."""
 
-    arena: np.ndarray  # int32[*]: frontiers; at least as many as there are entities
-    row: np.ndarray  # int32[entities, 2], zeros
-    seen: np.ndarray  # int32[entities], zeros
-    found: np.ndarray  # int32[entities]
-    path: np.ndarray  # int64[6, 64]
+    walk: Walk  # stamps are zeros; its arena has at least as many places as there are entities
     level: np.ndarray  # int64[4, 64]: for each depth start and stop of the frontier, FAMILY, NEED
     linked: np.ndarray  # int32[entities, 2], zeros: stamp of the entity with a fact, first link
     link: np.ndarray  # int32[most edges of an entity, 2]: step key and next link
@@ -459,15 +456,16 @@ def count_bodies(
     """
     # long: one walk along the trie, with all its working space
     entity_ptr, segment_key, segment_ptr, neighbours = facts
-    arena, row_of, seen, found, path, level, linked, link = space
+    walk, level, linked, link = space
+    arena, found = walk.arena, walk.found
     begin, end, family, need = level[0], level[1], level[2], level[3]
     stamp = np.int32(0)
     for x in starts:
         if cancelled[0] != 0:
             return True
         if stamp > 2**31 - 2 * len(node) - 2:
-            row_of[:] = 0
-            seen[:] = 0
+            walk.row[:] = 0
+            walk.seen[:] = 0
             linked[:] = 0
             stamp = np.int32(0)
         stamp += np.int32(1)
@@ -506,9 +504,7 @@ def count_bodies(
             elif is_leaf:
                 count = walk_end(
                     facts,
-                    arena,
-                    seen,
-                    found,
+                    walk,
                     begin[depth - 1],
                     end[depth - 1],
                     depth - 2,
@@ -523,9 +519,7 @@ def count_bodies(
                 begin[depth] = end[depth - 1]
                 end[depth] = next_frontier(
                     facts,
-                    arena,
-                    row_of,
-                    path,
+                    walk,
                     begin[depth - 1],
                     end[depth - 1],
                     begin[depth],
