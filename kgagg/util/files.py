@@ -23,8 +23,13 @@ def cache_folder() -> Path:
     """Return the per-user folder for downloads and compiled kernels (``KGAGG_CACHE`` moves it)."""
     if folder := os.environ.get("KGAGG_CACHE"):
         return Path(folder)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "kgagg"
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "kgagg"
+    try:
+        return Path.home() / ".cache" / "kgagg"
+    except RuntimeError:
+        # in some containers the user has no home
+        return Path(tempfile.gettempdir()) / f"kgagg-{os.getuid()}"
 
 
 def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
