@@ -32,7 +32,7 @@ def kernel_folder(name: str) -> Path | None:
     try:
         return root and _made(root / name)
     except OSError as error:
-        _problems[error.strerror] = root
+        note(root, error.strerror or str(error))
         return None
 
 

@@ -90,6 +90,8 @@ def mine(
         report = search.count_long(max_length_cyclic)
         found = np.concatenate([unary, *search.found])
         kept = most_useful(found, rules)
+        if received and not len(kept):
+            raise KeyboardInterrupt(f"native: interrupted by {received[0].name}; kept nothing")
         if not len(kept):
             raise Failed(f"native: found no rule in {name}")
         mined, error = rule_set(kept, graph, out.name)
@@ -112,7 +114,10 @@ def mine(
         runs=[{"seconds": took, "peak_memory_mb": round(peak_memory()), "rules": len(mined)}],
     )
     if received:
-        raise KeyboardInterrupt(f"native: {budget.stopped}; kept {out.name}")
+        # it may have come when everything was found
+        whole = "all rules" if budget.stopped is None else "the rules found so far"
+        by = f"interrupted by {received[0].name}"
+        raise KeyboardInterrupt(f"native: {by}; kept {whole} in {out.name}")
     return record
 
 
