@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,7 +66,7 @@ def test_a_long_line_is_joined_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         def __radd__(self, other: bytes) -> bytes:
             raise AssertionError("each part copies all parts before it")
 
-        def removeprefix(self, prefix: bytes) -> bytes:
+        def removeprefix(self, prefix: Any, /) -> bytes:
             return Part(bytes(self).removeprefix(prefix))
 
     monkeypatch.setattr(files, "blocks", lambda path, size: map(Part, parts))

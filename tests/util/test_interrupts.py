@@ -75,6 +75,7 @@ with answering(), replacing(sys.argv[1]) as path:
 def test_what_ends_by_itself_is_ended_by_a_second_signal(tmp_path: Path) -> None:
     script = """
 with answering(), lasting():
+    signal.signal(signal.SIGINT, lambda *_: None)
     work()
 """
     found = ended(script, signal.SIGINT, signal.SIGINT, folder=tmp_path)
