@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import pickle
+import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +55,110 @@ def test_processes_side_by_side_compile_a_kernel_once(tmp_path: Path, way: str) 
     assert sorted(compiled) == [0, 0, 1]
 
 
+def run_kernel(
+    folder: Path, cache: Path, way: str = "fast", **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Compile the kernel in a process of its own, or read it from the cache, and call it."""
+    (folder / "kernel.py").write_text(KERNEL)
+    places = {"NUMBA_CACHE_DIR": str(cache), "TMPDIR": str(folder), "KGAGG_JIT": way}
+    return subprocess.run(
+        [sys.executable, str(folder / "kernel.py"), "4"],
+        input="go\n",
+        env={**os.environ, **places},
+        capture_output=True,
+        text=True,
+        check=True,
+        **options,
+    )
+
+
+class Trap:
+    """What runs code when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
+
+
+def _give_away(cache: Path) -> str:
+    if os.geteuid():
+        pytest.skip("only root can give a folder to another user")
+    os.chown(cache, 12345, -1)
+    return "belongs to another user"
+
+
+def _open_to_all(cache: Path) -> str:
+    cache.chmod(0o777)
+    return "can be written to by other users"
+
+
+def _open_to_group(cache: Path) -> str:
+    if os.geteuid():
+        pytest.skip("only root can give a folder to another group")
+    os.chown(cache, -1, 12345)
+    cache.chmod(0o770)
+    return "can be written to by other users"
+
+
+def _open_above(cache: Path) -> str:
+    cache.parent.chmod(0o777)
+    return f"{cache.parent} can be written to by other users"
+
+
+@pytest.mark.parametrize("share", [_give_away, _open_to_all, _open_to_group, _open_above])
+def test_nothing_runs_that_others_may_have_put_into_the_cache(
+    tmp_path: Path, share: Callable[[Path], str]
+) -> None:
+    cache = tmp_path / "above" / "cache"
+    assert run_kernel(tmp_path, cache).stdout == "1\n"
+    assert cache.stat().st_mode & 0o777 == 0o700
+    for path in cache.rglob("*.nb[ic]"):
+        path.write_bytes(pickle.dumps(Trap(tmp_path / "sprung")))
+    why = share(cache)
+    done = run_kernel(tmp_path, cache)
+    assert done.stdout == "1\n"
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"kgagg: warning: {cache}: {why}, ")
+    # neither ran it, nor left the private cache behind
+    assert {path.name for path in tmp_path.iterdir()} == {"above", "kernel.py"}
+
+
+def test_a_sticky_folder_above_is_safe(tmp_path: Path) -> None:
+    (tmp_path / "above").mkdir()
+    (tmp_path / "above").chmod(0o1777)
+    for compiled in ("1\n", "0\n"):
+        done = run_kernel(tmp_path, tmp_path / "above" / "cache")
+        assert (done.stdout, done.stderr) == (compiled, "")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("keep", [0.0, 0.6])
+def test_a_damaged_file_of_the_cache_is_compiled_again(
+    tmp_path: Path, way: str, ending: str, keep: float
+) -> None:
+    cache = tmp_path / "cache"
+    run_kernel(tmp_path, cache, way)
+    (path,) = cache.rglob(f"*.{ending}")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(keep * len(whole))])
+    for compiled in ("1\n", "0\n"):
+        done = run_kernel(tmp_path, cache, way)
+        assert (done.stdout, done.stderr) == (compiled, "")
+
+
+def test_kernels_run_where_nothing_can_be_written(tmp_path: Path) -> None:
+    def no_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    done = run_kernel(tmp_path, tmp_path / "cache", preexec_fn=no_room)
+    assert done.stdout == "1\n"
+    (line,) = done.stderr.splitlines()
+    assert "kept for this run only" in line
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_an_index_that_leaves_its_array_is_found(tmp_path: Path, way: str) -> None:
     script = tmp_path / "kernel.py"
@@ -83,26 +190,27 @@ last(np.arange(3), int(sys.argv[1]))
 
 
 def test_an_untested_numba_gets_the_plain_way_and_says_so(tmp_path: Path) -> None:
-    script = """
+    script = tmp_path / "kernel.py"
+    script.write_text("""
 import sys
 import numba
 numba.__version__ = "0.99.0"
 from kgagg import jit
 assert not jit.is_fast()
 for result in (3, 4):
-    assert jit.kernels(sys.argv[1])(lambda x: x + 1)(result - 1) == result
+    assert jit.kernels(__file__)(lambda x: x + 1)(result - 1) == result
 assert "kgagg.jit.fast" not in sys.modules
-"""
-    (tmp_path / "kernel.py").touch()
+""")
     done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "kernel.py")],
+        [sys.executable, str(script)],
         env={**os.environ, "NUMBA_CACHE_DIR": "/dev/null"},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert len(done.stderr.splitlines()) == 1
-    assert "numba 0.99.0" in done.stderr
+    unkept, untested = done.stderr.splitlines()
+    assert unkept.startswith("kgagg: warning: /dev/null: ")
+    assert "numba 0.99.0" in untested
 
 
 def test_without_a_compiler_kernels_are_plain_functions() -> None:

@@ -10,6 +10,8 @@ from kgagg.commands.parser import Parser
 
 # two relations with the same pairs, and one that leads on: enough for rules of every kind
 TRIPLES = "".join(f"a{i}\tr\tb{i % 3}\na{i}\ts\tb{i % 3}\nb{i}\tt\ta{i}\n" for i in range(9))
+# other facts, so that nothing leaks
+HELD_OUT = {"valid": "a1\tr\tb2\na2\ts\tb1\n", "test": "b1\tt\ta2\na1\ts\tb0\n"}
 RULES = "5\t4\t0.8\tr(X,Y) <= s(X,A), t(A,Y)\n5\t4\t0.8\tr(X,b0) <= s(X,b0)\n"
 
 
@@ -39,8 +41,8 @@ def run(args: argparse.Namespace) -> None:
     compile_ahead(args.threads)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for split in ("train", "valid", "test"):
-            (folder / f"{split}.txt").write_text(TRIPLES)
+        for split, triples in {"train": TRIPLES, **HELD_OUT}.items():
+            (folder / f"{split}.txt").write_text(triples)
         (folder / "rules.txt").write_text(RULES)
         data, rules, firings, ranks = (
             str(folder / part) for part in ("", "rules.kgagg", "firings.parquet", "ranks.parquet")

@@ -33,10 +33,7 @@ def open_engine(args: argparse.Namespace) -> Engine:
         threads=args.threads,
         watch=args.watch,
     )
-    if leaks := engine.graph.leaks():
-        if args.no_leak:
-            raise InputError(f"{args.data}: {leaks}")
-        print(f"kgagg: warning: {args.data}: {leaks} (--no-leak refuses)", file=sys.stderr)
+    engine.graph.report_leaks(args.data, refuse=args.no_leak)
     report = engine.rules.report
     if args.verbose:
         print(summary(engine.rules), end="", file=sys.stderr)

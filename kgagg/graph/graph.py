@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -179,6 +180,21 @@ class Graph:
         return ", ".join(
             f"{count:,} triples of {late} are in {early}" for count, late, early in found if count
         )
+
+    def report_leaks(self, where: str | os.PathLike[str], *, refuse: bool = False) -> None:
+        """Warn if triples of valid and test are in an earlier split.
+
+        Parameters
+        ----------
+        where : str or path
+            The data as the user named it.
+        refuse : bool
+            Raise InputError instead.
+        """
+        if leaks := self.leaks():
+            if refuse:
+                raise InputError(f"{where}: {leaks}")
+            warnings.warn(f"{where}: {leaks} (--no-leak refuses)", stacklevel=2)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the binary form into `folder`, as a file named by the digest; return its path."""

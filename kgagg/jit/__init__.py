@@ -20,7 +20,7 @@ from typing import Any
 
 import numba
 
-from kgagg.util.files import cache_folder
+from kgagg.jit.cache import explain, kernel_folder, note
 from kgagg.util.source import file_digest
 
 # the versions of numba whose private parts are those that `kgagg.jit.fast` was tested with
@@ -117,8 +117,7 @@ class Kernel:
 
     def is_cached(self) -> bool:
         """Tell whether it was compiled before, for arguments of some types."""
-        name = self.dispatcher.py_func.__name__
-        return self.folder is not None and any(self.folder.rglob(f"*.{name}-*.nbi"))
+        return any(self._files(".nbi"))
 
     def _compile(self, args: tuple[Any, ...]) -> None:
         """Compile it for arguments of the types of `args`, or read it from the cache."""
@@ -126,8 +125,36 @@ class Kernel:
         with contextlib.nullcontext() if self.is_cached() else self._turn():
             if not self.is_cached():
                 _explain()
-            self.dispatcher.compile(types)
+            try:
+                self._compile_and_keep(types)
+            except Exception:
+                # a file of the cache may be damaged: then it is compiled again
+                if not self._discard():
+                    raise
+                self._compile_and_keep(types)
         self._ready = True
+
+    def _compile_and_keep(self, types: tuple[Any, ...]) -> None:
+        try:
+            self.dispatcher.compile(types)
+        except OSError as error:
+            if types not in self.dispatcher.overloads:
+                raise
+            # it is compiled, but could not be kept, for example on a full disk
+            note(self.folder, error.strerror or str(error))
+            explain()
+
+    def _files(self, ending: str) -> Iterator[Path]:
+        """Yield its files in the cache: an index (.nbi), and code (.nbc)."""
+        if self.folder is not None:
+            yield from self.folder.rglob(f"*.{self.dispatcher.py_func.__name__}-*{ending}")
+
+    def _discard(self) -> bool:
+        """Remove its files from the cache; return whether there were any."""
+        found = [*self._files(".nbi"), *self._files(".nbc")]
+        for path in found:
+            path.unlink(missing_ok=True)
+        return bool(found)
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:
@@ -151,6 +178,7 @@ def is_fast() -> bool:
 @functools.cache
 def _explain() -> None:
     """Say once why compiling takes longer than it might."""
+    explain()
     if numba.__version__ not in TESTED:
         print(
             f"kgagg: compiling with numba {numba.__version__}; it takes about half as long with "
@@ -160,15 +188,9 @@ def _explain() -> None:
 
 
 def _folder(path: Path) -> Path | None:
-    """Return the folder of the cache of a module, None if there is no writing there."""
+    """Return the folder of the cache of a module; None if nothing can be kept."""
     # with NUMBA_BOUNDSCHECK=1, which finds indices that are not in their array, kernels are others
     way = "fast" if is_fast() else "plain"
     settings = f"{numba.__version__} {numba.config.BOUNDSCHECK} {way} {file_digest(path)}"
     digest = hashlib.sha256(settings.encode()).hexdigest()
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or cache_folder() / "numba")
-    folder = folder / f"{path.stem.strip('_')}-{digest[:16]}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    return folder if os.access(folder, os.W_OK) else None
+    return kernel_folder(f"{path.stem.strip('_')}-{digest[:16]}")

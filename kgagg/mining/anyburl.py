@@ -176,8 +176,9 @@ def _short_names(setup: Setup) -> list[str]:
 def _escape(value: str) -> str:
     """Write a value as Java reads it from a properties file."""
     units = array("H", value.encode(f"utf-16-{sys.byteorder[0]}e"))
+    # a line end would begin another setting
     return "".join(
-        f"\\u{unit:04x}" if unit > 126 or unit == BACKSLASH else chr(unit) for unit in units
+        chr(unit) if 32 <= unit <= 126 and unit != BACKSLASH else f"\\u{unit:04x}" for unit in units
     )
 
 

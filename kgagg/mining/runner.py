@@ -15,6 +15,7 @@ from types import FrameType
 from typing import BinaryIO
 
 from kgagg.errors import Failed
+from kgagg.util.interrupts import SIGNALS, lasting
 from kgagg.util.progress import StatusLine, span
 from kgagg.util.timing import resident_bytes
 
@@ -219,10 +220,10 @@ def signals() -> Iterator[list[signal.Signals]]:
     if threading.current_thread() is not threading.main_thread():
         yield received
         return
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, note) for number in numbers}
+    before = {number: signal.signal(number, note) for number in SIGNALS}
     try:
-        yield received
+        with lasting():
+            yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

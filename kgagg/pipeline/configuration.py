@@ -13,7 +13,7 @@ import yaml
 
 from kgagg.commands import mine
 from kgagg.commands.parser import Parser
-from kgagg.data.registry import registry
+from kgagg.data.registry import NAME, is_name, registry
 from kgagg.errors import InputError, nearest
 from kgagg.mining.jars import DEFAULT, JARS, in_cache
 from kgagg.strategies.registry import strategy
@@ -147,6 +147,8 @@ def _problems(config: Config) -> Iterator[str]:
     beside: dict[str, str] = {}
     for name in config["rules"]:
         entry = config["rule_sets"][name]
+        if not is_name(name):
+            yield f"rule_sets.{name}: {NAME}"
         yield from _unknown(f"rule_sets.{name}.datasets", entry.get("datasets", ()), registry())
         for dataset, own in entry.get("datasets", {}).items():
             if "digest" in own and "file" not in own:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
+import fcntl
 import gzip
 import lzma
 import os
 import sys
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from kgagg.errors import InputError
+from kgagg.util.interrupts import undone
 
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 
@@ -23,8 +27,13 @@ def cache_folder() -> Path:
     """Return the per-user folder for downloads and compiled kernels (``KGAGG_CACHE`` moves it)."""
     if folder := os.environ.get("KGAGG_CACHE"):
         return Path(folder)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "kgagg"
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "kgagg"
+    try:
+        return Path.home() / ".cache" / "kgagg"
+    except RuntimeError:
+        # in some containers the user has no home
+        return Path(tempfile.gettempdir()) / f"kgagg-{os.getuid()}"
 
 
 def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
@@ -83,19 +92,20 @@ def line_blocks(path: str | os.PathLike[str], size: int = 1 << 21) -> Iterator[b
 
     A byte order mark at the start is left out.
     """
-    rest = b""
+    # parts of a line that has not ended: joined once, however many there are
+    rest: list[bytes] = []
     first = True
     for block in blocks(path, size):
         if first:
             block, first = block.removeprefix(b"\xef\xbb\xbf"), False
         cut = block.rfind(b"\n") + 1
         if cut:
-            yield rest + block[:cut]
-            rest = block[cut:]
+            yield b"".join([*rest, block[:cut]])
+            rest = [block[cut:]]
         else:
-            rest += block
-    if rest:
-        yield rest + b"\n"
+            rest.append(block)
+    if last := b"".join(rest):
+        yield last + b"\n"
 
 
 @contextlib.contextmanager
@@ -104,23 +114,65 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Nothing is left behind when the block fails; a file that was there before stays as it was.
     A path that is not a plain file, such as /dev/stdout or a link, is written to directly.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; it names `path`.
     """
     path = Path(path)
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        yield path
+        with _naming(path):
+            yield path
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
-    os.close(handle)
+    _clean(path.parent)
+    with _naming(path):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY, suffix=path.suffix)
     temporary = Path(name)
+    with undone(lambda: temporary.unlink(missing_ok=True)):
+        try:
+            # as long as this process is there, nobody takes the file for one that was left behind
+            with contextlib.suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with _naming(path, temporary):
+                yield temporary
+                umask = os.umask(0)
+                os.umask(umask)
+                temporary.chmod(0o666 & ~umask)
+                temporary.replace(path)
+        finally:
+            os.close(handle)
+
+
+_TEMPORARY = ".kgagg-"
+# seconds after which a temporary file that no process has was left behind
+_OLD = 24 * 3600
+
+
+@contextlib.contextmanager
+def _naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
+    """Have errors of the block name the file that the user knows."""
     try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename not in (None, str(temporary), temporary):
+            raise
+        # those of pyarrow have the reason in their text alone
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise OSError(error.errno or errno.EIO, reason, str(path)) from error
+
+
+def _clean(folder: Path) -> None:
+    """Remove temporary files that killed processes have left."""
+    for path in folder.glob(f"{_TEMPORARY}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _OLD:
+                with path.open("rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    path.unlink()
 
 
 @contextlib.contextmanager

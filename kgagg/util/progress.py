@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import TextIO
 
+from kgagg.util.terminal import Terminal
+
 
 def span(seconds: float) -> str:
     """Write a duration for people: ``4.2 s``, ``3:07``, ``1:02:33``."""
@@ -61,7 +63,9 @@ class StatusLine:
 
     def _write(self, text: str) -> None:
         if not self._quiet:
-            self._stream.write(text)
+            # a terminal is told to begin the line anew; labels are never names of the data
+            write = self._stream.obey if isinstance(self._stream, Terminal) else self._stream.write
+            write(text)
             self._stream.flush()
 
 

@@ -46,6 +46,10 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
 def align(header: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
     """Write cells as a table in Markdown, columns aligned; `numeric` ones to the right."""
     columns = range(len(header))
+    # a bar in a name is not the end of its cell, nor a line end that of its row
+    header, *rows = (
+        [" ".join(cell.splitlines()).replace("|", r"\|") for cell in row] for row in (header, *rows)
+    )
     table = [header, *rows]
     width = [max(3, *(len(row[i]) for row in table)) for i in columns]
     rule = ["-" * (width[i] - 1) + (":" if numeric[i] else "-") for i in columns]

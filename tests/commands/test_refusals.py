@@ -62,3 +62,9 @@ def test_leaks_are_reported_or_refused(world: Path, capsys: pytest.CaptureFixtur
     assert leaks in capsys.readouterr().err
     assert main([*call, "--no-leak"]) == 2
     assert capsys.readouterr().err == f"kgagg: error: {world}: {leaks}\n"
+    out = world / "mined.txt"
+    mine = ["mine", "native", str(world), "--out", str(out), "-q", "--max-length-cyclic", "1"]
+    assert main([*mine, "--no-leak"]) == 2
+    assert capsys.readouterr().err == f"kgagg: error: {world}: {leaks}\n"
+    main(mine)
+    assert f"kgagg: warning: {world}: {leaks} (--no-leak refuses)\n" in capsys.readouterr().err

@@ -134,6 +134,8 @@ def test_data_is_a_folder_or_a_registered_name(
         ("a: [", "while parsing"),
         ("- a", "expected datasets by name"),
         ("a: {splits: {train: 'md5:0'}}", "a: has no key sources"),
+        ("../a: {splits: {train: 'md5:0'}, sources: []}", r"\.\./a: a name has letters"),
+        ("'a{x}': {splits: {train: 'md5:0'}, sources: []}", "a name has letters"),
         ("a: {splits: {train: x}, sources: []}", "train: expected a digest"),
         ("a: {splits: {train: 'md5:0'}, sources: [{uri: x}]}", "sources: has no key path"),
         ("a: {splits: {train: 'md5:0'}, sources: [], licence: x, cite: y}", "unknown key cite"),

@@ -12,6 +12,7 @@ import pytest
 from kgagg.data import download as fetching
 from kgagg.data.download import Artifact, Mismatch, cache_path, digest_of, obtain
 from kgagg.errors import InputError, Unavailable
+from kgagg.util.progress import Progress
 
 CONTENT = bytes(range(256)) * 2000
 DIGEST = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
@@ -163,3 +164,31 @@ def test_digests(tmp_path: Path) -> None:
     assert digest_of(path, "git-blob") == "ce013625030ba8dba906f756967f9e9ca394464a"
     with pytest.raises(InputError, match="no such digest"):
         digest_of(path, "sha")
+
+
+def test_a_download_that_does_not_end_is_broken_off(
+    site: Site, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # far more than ten times what is expected, in blocks that would go on
+    monkeypatch.setattr(fetching, "BLOCK", 1000)
+    monkeypatch.setattr(site, "ranges", False)
+    taken = 0
+
+    class Counted(Progress):
+        def add(self, count: int = 1) -> None:
+            nonlocal taken
+            taken += count
+            super().add(count)
+
+    monkeypatch.setattr(fetching, "Progress", Counted)
+    monkeypatch.setattr(fetching, "_LEAST", 20_000)
+    message = "broken off after 20,000 bytes"
+    with (
+        pytest.raises(Unavailable, match=message),
+        fetching.fetched(site.url, size=1000, quiet=True),
+    ):
+        pass
+    assert 20_000 < taken <= 21_000
+    assert not left_behind(cache)
+    with fetching.fetched(site.url, size=len(CONTENT) // 10, quiet=True) as file:
+        assert file.read_bytes() == CONTENT

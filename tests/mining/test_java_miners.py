@@ -430,6 +430,8 @@ def test_wrong_options_are_told_before_anything_runs(
 
 def test_properties_are_escaped_for_java() -> None:
     assert anyburl._escape("a\\b é 😀") == "a\\u005cb \\u00e9 \\ud83d\\ude00"
+    # a line end does not begin another setting
+    assert anyburl._escape("1\nPATH_OUTPUT = /x\r\t") == "1\\u000aPATH_OUTPUT = /x\\u000d\\u0009"
 
 
 # repeated runs

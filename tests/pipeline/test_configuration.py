@@ -79,6 +79,13 @@ def test_what_is_wrong_is_told_in_one_line(
     assert "\n" not in str(error.value)
 
 
+def test_names_stay_in_the_results(paper: dict[str, Any]) -> None:
+    for name in ("../../out", "a{dataset}", ".", "a/b"):
+        own = {**paper, "rules": [name], "rule_sets": {name: paper["rule_sets"]["anyburl"]}}
+        with pytest.raises(InputError, match="a name has letters, digits"):
+            check(own, SCHEMA)
+
+
 def test_rules_are_mined_pinned_or_supplied(paper: dict[str, Any]) -> None:
     files = {"wnrr": {"file": "a"}, "codex-m": {"file": "b", "digest": "sha256:00"}}
     config = changed(paper, "rule_sets/amie/datasets", files)

@@ -179,6 +179,16 @@ def test_a_run_that_was_killed_ends_with_the_same_bytes(again: Path) -> None:
     assert content(again, *BYTES) == expected
 
 
+def test_braces_in_a_title_are_no_wildcards(tmp_path: Path) -> None:
+    title = "{x} of {wildcards.dataset}'s \\ | $HOME"
+    sets = {"native": {"title": title}}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(CONFIG | {"rule_sets": sets}))
+    succeed(snakemake(tmp_path, "out/config.json", config=tmp_path / "own.yaml"))
+    assert read_json(tmp_path / "out" / "config.json")["rule_sets"]["native"]["title"] == title
+    planned = succeed(snakemake(tmp_path, "--dry-run", "-p", config=tmp_path / "own.yaml"))
+    assert "--title '{x} of {wildcards.dataset}" in planned
+
+
 def test_rules_can_be_supplied_or_pinned(again: Path) -> None:
     mined = again / "out" / "rules" / "nations" / "native.rules.zst"
     rules = again / "my.rules.zst"

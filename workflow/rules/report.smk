@@ -84,7 +84,8 @@ rule settings:
     conda:
         "../../envs/kgagg.yaml"
     params:
-        config=json.dumps(config, indent=2, sort_keys=True),
+        # from a function, so that braces in it are no wildcards
+        config=lambda wildcards: json.dumps(config, indent=2, sort_keys=True),
     shell:
         r"printf '%s\n' {params.config:q} >{output:q} 2>{log:q}"
 

@@ -19,6 +19,7 @@ Counts = dict[str, dict[str, int]]
 def add_files(parser: Parser) -> None:
     """Add the data and where the rules go."""
     options.add_data(parser)
+    options.add_no_leak(parser)
     parser.add_argument(
         "--out",
         type=Path,
@@ -68,6 +69,7 @@ def repeat(
         threads=args.threads,
         quiet=args.quiet,
     )
+    setup.graph.report_leaks(args.data, refuse=args.no_leak)
     paths = [args.out, *(variant(args.out, f"run{n}") for n in range(2, args.repeat + 1))]
     counts = {}
     for path in paths:

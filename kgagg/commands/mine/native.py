@@ -57,6 +57,7 @@ def mine(args: argparse.Namespace) -> _common.Counts:
         args.data,
         args.out,
         literals=args.literals,
+        no_leak=args.no_leak,
         max_length_cyclic=args.max_length_cyclic,
         rules=args.rules,
         effort=Effort(bodies=args.bodies),

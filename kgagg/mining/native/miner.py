@@ -34,6 +34,7 @@ def mine(
     out: Path,
     *,
     literals: str = "drop",
+    no_leak: bool = False,
     max_length_cyclic: int = 3,
     rules: int | None = 2_000_000,
     effort: Effort | None = None,
@@ -52,6 +53,8 @@ def mine(
         The rule file: binary if it ends in .kgagg, Parquet if in .parquet, else text.
     literals : str
         See `Graph.read`.
+    no_leak : bool
+        Refuse a graph whose valid or test has triples of an earlier split, instead of a warning.
     max_length_cyclic : int
         The longest body of cyclic rules.
     rules : int or None
@@ -81,6 +84,7 @@ def mine(
     threads = threads or processors()
     graph = data if isinstance(data, Graph) else Graph.read(data, literals=literals)
     name = "a graph in memory" if isinstance(data, Graph) else str(data)
+    graph.report_leaks(name, refuse=no_leak)
     _check_length(max_length_cyclic, graph)
     with signals() as received:
         budget = Budget(seconds, threads, received, quiet=quiet)
@@ -90,6 +94,8 @@ def mine(
         report = search.count_long(max_length_cyclic)
         found = np.concatenate([unary, *search.found])
         kept = most_useful(found, rules)
+        if received and not len(kept):
+            raise KeyboardInterrupt(f"native: interrupted by {received[0].name}; kept nothing")
         if not len(kept):
             raise Failed(f"native: found no rule in {name}")
         mined, error = rule_set(kept, graph, out.name)
@@ -112,7 +118,10 @@ def mine(
         runs=[{"seconds": took, "peak_memory_mb": round(peak_memory()), "rules": len(mined)}],
     )
     if received:
-        raise KeyboardInterrupt(f"native: {budget.stopped}; kept {out.name}")
+        # it may have come when everything was found
+        whole = "all rules" if budget.stopped is None else "the rules found so far"
+        by = f"interrupted by {received[0].name}"
+        raise KeyboardInterrupt(f"native: {by}; kept {whole} in {out.name}")
     return record
 
 
