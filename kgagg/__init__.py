@@ -6,8 +6,20 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgagg.api import Model, apply, evaluate, explain, predict, rank, score_triples
+    from kgagg.api import (
+        Model,
+        apply,
+        evaluate,
+        explain,
+        fetch,
+        mine,
+        predict,
+        rank,
+        score_triples,
+    )
+    from kgagg.errors import Failed, InputError, NotFittedError, Unavailable
     from kgagg.graph.graph import Graph
+    from kgagg.graph.splitting import split_graph as split
     from kgagg.mining.counting import reestimate
     from kgagg.rules.confidence import Confidence
     from kgagg.rules.ruleset import RuleSet
@@ -16,16 +28,23 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Confidence",
+    "Failed",
     "Graph",
+    "InputError",
     "Model",
+    "NotFittedError",
     "RuleSet",
+    "Unavailable",
     "apply",
     "evaluate",
     "explain",
+    "fetch",
+    "mine",
     "predict",
     "rank",
     "reestimate",
     "score_triples",
+    "split",
 ]
 
 _HOMES = {
@@ -33,7 +52,11 @@ _HOMES = {
     "RuleSet": "rules.ruleset",
     "Confidence": "rules.confidence",
     "reestimate": "mining.counting",
+    "split": "graph.splitting",
+    **dict.fromkeys(("Failed", "InputError", "NotFittedError", "Unavailable"), "errors"),
 }
+# what is called otherwise at home
+_NAMES = {"split": "split_graph"}
 
 
 def __getattr__(name: str) -> Any:
@@ -44,7 +67,8 @@ def __getattr__(name: str) -> Any:
         raise ImportError(problem)
     from importlib import import_module
 
-    return getattr(import_module(f"kgagg.{_HOMES.get(name, 'api')}"), name)
+    home = import_module(f"kgagg.{_HOMES.get(name, 'api')}")
+    return getattr(home, _NAMES.get(name, name))
 
 
 def platform_problem() -> str:

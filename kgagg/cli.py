@@ -23,7 +23,7 @@ from kgagg.util.timing import Stopwatch
 # what a record of the run says besides the seconds, if there is something.
 VERBS = (
     "demo",
-    *("fetch", "stats", "mine", "rules"),
+    *("fetch", "split", "stats", "mine", "rules"),
     *(
         "evaluate",
         "rank",
@@ -71,6 +71,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     try:
         args = parser().parse_args(arguments)
         args.watch = Stopwatch()
+        options.check_outputs(args)
         options.tell(args, args.run(args) or {})
         sys.stdout.flush()
     except InputError as error:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kgagg.commands import options
 from kgagg.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
     from kgagg.graph.graph import Graph
 
 
-def open_engine(args: argparse.Namespace) -> Engine:
-    """Read the graph and the rules, and index them; report what cannot be used."""
+def open_engine(args: argparse.Namespace, graph: Graph | None = None) -> Engine:
+    """Read the graph, unless it is given, and the rules; report what cannot be used."""
     from kgagg.engine.ahead import compile_ahead
     from kgagg.engine.engine import Engine
     from kgagg.rules.summary import summary
 
     compile_ahead(args.threads)
     engine = Engine.open(
-        args.data,
+        graph or args.data,
         args.rules,
         args.semantics,
         literals=args.literals,
@@ -36,7 +37,7 @@ def open_engine(args: argparse.Namespace) -> Engine:
     if leaks := engine.graph.leaks():
         if args.no_leak:
             raise InputError(f"{args.data}: {leaks}")
-        print(f"kgagg: warning: {args.data}: {leaks} (--no-leak refuses)", file=sys.stderr)
+        options.warn(f"{args.data}: {leaks} (--no-leak refuses)")
     report = engine.rules.report
     if args.verbose:
         print(summary(engine.rules), end="", file=sys.stderr)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgagg.data.memory import open_memory
 from kgagg.data.triples import Lines, open_triples, split_file
 from kgagg.errors import InputError
 from kgagg.graph.adjacency import Adjacency
@@ -18,6 +20,10 @@ from kgagg.graph.reading import read_triples
 from kgagg.graph.vocabulary import Interner, Vocabulary
 from kgagg.util.arrays import open_arrays, save_arrays
 from kgagg.util.checks import checking, expect, expect_arrays, expect_within
+from kgagg.util.files import writing
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SPLITS = ("train", "valid", "test")
 
@@ -93,6 +99,27 @@ class Graph:
     def from_file(cls, path: str | os.PathLike[str], *, literals: str = "drop") -> Graph:
         """Read one file (see `read`); valid and test are empty."""
         return cls._from_lines({"train": open_triples(path, literals)})
+
+    @classmethod
+    def from_triples(cls, train: Any, valid: Any = None, test: Any = None) -> Graph:
+        """Make a graph of triples in memory.
+
+        Parameters
+        ----------
+        train, valid, test : table, array or iterable of triples
+            A table of pandas, polars, DuckDB or pyarrow, whose columns are taken by name (head,
+            subject, source, ...) or else the first three; an array of shape (n, 3); an iterable of
+            triples; or a ``TriplesFactory`` of PyKEEN. `kgagg.split` splits one that is not split.
+
+        Raises
+        ------
+        InputError
+            If it is none of these, or a name is missing.
+        """
+        parts = zip(SPLITS, (train, valid, test), strict=True)
+        return cls._from_lines(
+            {split: open_memory(part, split) for split, part in parts if part is not None}
+        )
 
     @classmethod
     def _from_lines(cls, splits: Mapping[str, Lines]) -> Graph:
@@ -180,6 +207,53 @@ class Graph:
             f"{count:,} triples of {late} are in {early}" for count, late, early in found if count
         )
 
+    def __repr__(self) -> str:
+        splits = ", ".join(f"{len(self.split(name)):,} {name}" for name in SPLITS)
+        return (
+            f"Graph({len(self.entities):,} entities, {len(self.relations):,} relations; "
+            f"triples: {splits})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Show some triples and the counts, in a notebook."""
+        from kgagg.util.html import table
+
+        rows = [
+            [self.entities[head], self.relations[relation], self.entities[tail]]
+            for head, relation, tail in self.train[:_SHOWN].tolist()
+        ]
+        return table(("head", "relation", "tail"), rows, f"the first triples of {self!r}")
+
+    def to_pandas(self, split: str = "train") -> pd.DataFrame:
+        """Return the triples of a split by name: columns ``head``, ``relation``, ``tail``."""
+        import pandas as pd
+
+        entities = np.array(self.entities.names(), object)
+        relations = np.array(self.relations.names(), object)
+        head, relation, tail = self.split(split).T
+        return pd.DataFrame(
+            {"head": entities[head], "relation": relations[relation], "tail": entities[tail]}
+        )
+
+    def write(self, folder: str | os.PathLike[str]) -> Path:
+        """Write train.txt, valid.txt and test.txt into `folder`; return its path.
+
+        Reading it gives the same graph, and the same digest if this one was split by kgagg.
+        """
+        for split in SPLITS:
+            with writing(Path(folder) / f"{split}.txt") as file:
+                for lines in self.lines(split):
+                    file.write(lines)
+        return Path(folder)
+
+    def lines(self, split: str) -> Iterator[str]:
+        """Yield the triples of a split as text, many lines of head, relation and tail at once."""
+        entities, relations = self.entities.names(), self.relations.names()
+        triples = self.split(split)
+        for start in range(0, len(triples), _LINES):
+            part = triples[start : start + _LINES].tolist()
+            yield "".join(f"{entities[h]}\t{relations[r]}\t{entities[t]}\n" for h, r, t in part)
+
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the binary form into `folder`, as a file named by the digest; return its path."""
         path = Path(folder) / f"{self.digest}.graph"
@@ -216,6 +290,8 @@ class Graph:
             return cls(entities, relations, **splits, adjacency=adjacency, digest=digest)
 
 
+# how many triples a notebook shows, and how many are written at once
+_SHOWN, _LINES = 10, 1 << 16
 _VOCABULARY = ("blob", "offsets", "table")
 
 

@@ -157,6 +157,7 @@ def test_statistics_count_what_leaks(tmp_path: Path) -> None:
         "test": 2,
         "repeated": 1,
         "shared": 1,
+        "given away": 0,
         "unseen": 1,
     }
 
@@ -212,7 +213,7 @@ def test_fetch_copies_and_stats_counts(
     picture, numbers = tmp_path / "degrees.svg", tmp_path / "numbers.json"
     assert main(["stats", str(folder), "--json", str(numbers), "--picture", str(picture)]) == 0
     row = capsys.readouterr().out.splitlines()[2]
-    assert [cell.strip() for cell in row.split("|")[1:-1]] == ["small", *"31312111-"]
+    assert [cell.strip() for cell in row.split("|")[1:-1]] == ["small", *"313121101-"]
     assert json.loads(numbers.read_text())["small"]["shared"] == 1
     first = picture.read_bytes()
     assert main(["stats", str(folder), "--picture", str(picture)]) == 0
