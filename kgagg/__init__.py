@@ -16,10 +16,10 @@ if TYPE_CHECKING:
         predict,
         rank,
         score_triples,
+        split,
     )
     from kgagg.errors import Failed, InputError, NotFittedError, Unavailable
     from kgagg.graph.graph import Graph
-    from kgagg.graph.splitting import split_graph as split
     from kgagg.mining.counting import reestimate
     from kgagg.rules.confidence import Confidence
     from kgagg.rules.ruleset import RuleSet
@@ -52,11 +52,8 @@ _HOMES = {
     "RuleSet": "rules.ruleset",
     "Confidence": "rules.confidence",
     "reestimate": "mining.counting",
-    "split": "graph.splitting",
     **dict.fromkeys(("Failed", "InputError", "NotFittedError", "Unavailable"), "errors"),
 }
-# what is called otherwise at home
-_NAMES = {"split": "split_graph"}
 
 
 def __getattr__(name: str) -> Any:
@@ -67,8 +64,7 @@ def __getattr__(name: str) -> Any:
         raise ImportError(problem)
     from importlib import import_module
 
-    home = import_module(f"kgagg.{_HOMES.get(name, 'api')}")
-    return getattr(home, _NAMES.get(name, name))
+    return getattr(import_module(f"kgagg.{_HOMES.get(name, 'api')}"), name)
 
 
 def platform_problem() -> str:

@@ -157,6 +157,8 @@ def run(args: argparse.Namespace) -> None:
                 "version": __version__,
             },
         )
+    count = len(evaluation.ranks.triples)
+    options.done(args, f"{len(evaluation.strategies)} strategies on {count:,} triples of {split}")
 
 
 def _table(evaluation: Evaluation, with_intervals: bool) -> str:

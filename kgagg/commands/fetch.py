@@ -71,6 +71,7 @@ def run(args: argparse.Namespace) -> None:
         options.write_json(args.json, found)
     if failed:
         raise Failed(f"not fetched: {', '.join(failed)}")
+    options.done(args, f"{len(found)} fetched", args.to)
 
 
 def _fetch_named(

@@ -21,9 +21,13 @@ def open_engine(args: argparse.Namespace, graph: Graph | None = None) -> Engine:
     """Read the graph, unless it is given, and the rules; report what cannot be used."""
     from kgagg.engine.ahead import compile_ahead
     from kgagg.engine.engine import Engine
+    from kgagg.graph.graph import Graph
     from kgagg.rules.summary import summary
 
     compile_ahead(args.threads)
+    if labels := getattr(args, "labels", None):
+        with args.watch.stage("load"):
+            graph = (graph or Graph.read(args.data, literals=args.literals)).with_labels(labels)
     engine = Engine.open(
         graph or args.data,
         args.rules,

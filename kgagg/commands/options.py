@@ -86,6 +86,17 @@ def add_literals(parser: Parser) -> None:
     )
 
 
+def add_labels(parser: Parser) -> None:
+    """Add what to show beside names, or instead of them."""
+    parser.add_argument(
+        "--labels",
+        type=Path,
+        metavar="FILE",
+        help="show labels of entities and relations: lines of name, tab and label, CSV, JSON, or "
+        "RDF with rdfs:label",
+    )
+
+
 def add_inputs(parser: Parser) -> None:
     """Add the graph and the rules."""
     add_data(parser)

@@ -17,7 +17,7 @@ def add_parser(verbs: Any) -> Parser:
         help="split a graph into train, valid and test",
         description="Split all triples of a graph at random, each once. Every entity and relation "
         "of valid and test is in train.",
-        epilog="example: kgagg split triples.csv --out my-graph",
+        epilog="example: kgagg split umls --seed 1 --out umls-again",
     )
     options.add_data(parser)
     parser.add_argument(

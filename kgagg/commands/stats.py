@@ -67,3 +67,4 @@ def run(args: argparse.Namespace) -> None:
         from kgagg.report.degrees import degrees
 
         degrees(graphs, args.picture)
+    options.done(args, f"{len(rows)} graphs" if len(rows) > 1 else "1 graph", args.table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,8 @@ class Graph:
         The facts of the train split.
     digest : str
         sha256 over the content of the three splits (with LF line ends).
+    labels : mapping of str to str
+        What to show beside the names of entities and relations; changes no number.
     """
 
     entities: Vocabulary
@@ -54,6 +56,7 @@ class Graph:
     test: np.ndarray
     adjacency: Adjacency
     digest: str
+    labels: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def read(cls, data: str | os.PathLike[str], *, literals: str = "drop") -> Graph:
@@ -219,10 +222,51 @@ class Graph:
         from kgagg.util.html import table
 
         rows = [
-            [self.entities[head], self.relations[relation], self.entities[tail]]
-            for head, relation, tail in self.train[:_SHOWN].tolist()
+            [
+                self.label(self.entities[h]),
+                self.label(self.relations[r]),
+                self.label(self.entities[t]),
+            ]
+            for h, r, t in self.train[:_SHOWN].tolist()
         ]
         return table(("head", "relation", "tail"), rows, f"the first triples of {self!r}")
+
+    def with_labels(self, labels: Mapping[str, str] | str | os.PathLike[str]) -> Graph:
+        """Return the graph with labels, which tables and explanations then show.
+
+        Parameters
+        ----------
+        labels : mapping or path
+            By the name of an entity or a relation; or a file (see `kgagg.data.labels.read_labels`).
+
+        Raises
+        ------
+        InputError
+            If no name of the graph has a label.
+        """
+        where = "labels"
+        if isinstance(labels, str | os.PathLike):
+            from kgagg.data.labels import read_labels
+
+            where, labels = os.fspath(labels), read_labels(labels)
+        if not any(name in labels for names in (self.entities, self.relations) for name in names):
+            first = next(iter(labels), "")
+            raise InputError(f"{where}: no label of a name in the graph; the first is of {first!r}")
+        return replace(self, labels=dict(labels))
+
+    def label(self, name: str) -> str:
+        """Return the label of a name, or the name if it has none."""
+        return self.labels.get(name, name)
+
+    def labelled(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Add the columns ``head_label``, ``relation_label`` and ``tail_label``, if there are any.
+
+        A name without a label is shown itself.
+        """
+        if self.labels:
+            for name in ("head", "relation", "tail"):
+                table[f"{name}_label"] = [self.label(one) for one in table[name]]
+        return table
 
     def to_pandas(self, split: str = "train") -> pd.DataFrame:
         """Return the triples of a split by name: columns ``head``, ``relation``, ``tail``."""
@@ -261,8 +305,8 @@ class Graph:
         for kind in ("entities", "relations"):
             names = getattr(self, kind)
             arrays |= {f"{kind}.{part}": getattr(names, part) for part in _VOCABULARY}
-        for field in fields(Adjacency):
-            arrays[field.name] = getattr(self.adjacency, field.name)
+        for part in fields(Adjacency):
+            arrays[part.name] = getattr(self.adjacency, part.name)
         save_arrays(path, "graph", self.digest, arrays)
         return path
 
@@ -287,7 +331,8 @@ class Graph:
                 expect_within(name, triples[:, 1], 0, len(relations) - 1)
                 expect_within(name, triples[:, ::2], 0, len(entities) - 1)
             adjacency = Adjacency.checked(arrays, len(entities), len(relations))
-            return cls(entities, relations, **splits, adjacency=adjacency, digest=digest)
+            train, valid, test = splits.values()
+            return cls(entities, relations, train, valid, test, adjacency, digest)
 
 
 # how many triples a notebook shows, and how many are written at once
