@@ -677,7 +677,7 @@ def _numbers(graph: Graph, queries: Patterns) -> np.ndarray:
         queries = table.where(table.notna(), None).itertuples(index=False, name=None)
     elif isinstance(queries, tuple) and all(isinstance(name, str | None) for name in queries):
         # one triple is meant
-        queries = [queries]  # type: ignore[list-item]
+        queries = [queries]
     rows = []
     for query in queries:
         if not isinstance(query, Sequence) or isinstance(query, str) or len(query) != 3:
