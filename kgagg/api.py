@@ -29,6 +29,7 @@ from kgagg.explanation.explanation import explain as explain_fact
 from kgagg.graph.graph import Graph
 from kgagg.graph.known import all_facts, known_before
 from kgagg.graph.splitting import RATIO, split_graph
+from kgagg.mining.counting import with_missing_counts
 from kgagg.prediction.answers import numbers_of
 from kgagg.prediction.calibration import Calibration, answered
 from kgagg.prediction.completion import chosen_relations
@@ -123,7 +124,7 @@ class Model:
 
     def fit(self, graph: Data, rules: Rules) -> Model:
         """Index the rules, and fit the strategy on the valid split if it needs a fit."""
-        self.engine_ = Engine.open(graph, rules, self.semantics, threads=self.threads)
+        self.engine_ = _engine(graph, rules, self.semantics, self.threads)
         self.strategy_ = ready_strategy(
             self.engine_, self.strategy, top_h=self.top_h, **self._applying
         )
@@ -439,7 +440,7 @@ def apply(
     top_x, semantics, threads
         See `Model`.
     """
-    engine = Engine.open(graph, rules, semantics, threads=threads)
+    engine = _engine(graph, rules, semantics, threads)
     graph = engine.graph
     if isinstance(queries, str):
         wanted = Queries.from_triples(graph.split(queries))
@@ -490,7 +491,7 @@ def evaluate(
         whose target is tied; ``low`` and ``high``, the bracket of the MRR over all ways to break
         ties.
     """
-    engine = Engine.open(graph, rules, semantics, threads=threads)
+    engine = _engine(graph, rules, semantics, threads)
     options: dict[str, Any] = {"top_h": top_h, "top_x": top_x, "ties": ties, "threads": threads}
     return _table(evaluate_strategies(engine, _items(strategies), split, **options), intervals)
 
@@ -650,6 +651,12 @@ def explain(
 
 def _graph(data: Data) -> Graph:
     return data if isinstance(data, Graph) else Graph.read(data)
+
+
+def _engine(graph: Data, rules: Rules, semantics: str, threads: int | None) -> Engine:
+    """Index the rules; those without statistics are counted on train."""
+    engine = Engine.open(graph, rules, semantics, threads=threads)
+    return with_missing_counts(engine, threads)
 
 
 def _items(names: Names | None) -> Any:

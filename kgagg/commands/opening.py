@@ -22,6 +22,7 @@ def open_engine(args: argparse.Namespace, graph: Graph | None = None) -> Engine:
     from kgagg.engine.ahead import compile_ahead
     from kgagg.engine.engine import Engine
     from kgagg.graph.graph import Graph
+    from kgagg.mining.counting import with_missing_counts
     from kgagg.rules.summary import summary
 
     compile_ahead(args.threads)
@@ -38,6 +39,12 @@ def open_engine(args: argparse.Namespace, graph: Graph | None = None) -> Engine:
         threads=args.threads,
         watch=args.watch,
     )
+    if engine.rules.report.bare and args.semantics != "pyclause":
+        with args.watch.stage("count"):
+            engine = with_missing_counts(engine, args.threads)
+        if not args.quiet:
+            counted = f"{engine.rules.report.bare:,} rules came without statistics"
+            print(f"{counted}: counted on train", file=sys.stderr)
     if leaks := engine.graph.leaks():
         if args.no_leak:
             raise InputError(f"{args.data}: {leaks}")
