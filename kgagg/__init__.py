@@ -6,7 +6,19 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgagg.api import Model, apply, evaluate, explain, predict, rank, score_triples
+    from kgagg.api import (
+        Model,
+        apply,
+        evaluate,
+        explain,
+        fetch,
+        mine,
+        predict,
+        rank,
+        score_triples,
+        split,
+    )
+    from kgagg.errors import Failed, InputError, NotFittedError, Unavailable
     from kgagg.graph.graph import Graph
     from kgagg.mining.counting import reestimate
     from kgagg.rules.confidence import Confidence
@@ -16,16 +28,23 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Confidence",
+    "Failed",
     "Graph",
+    "InputError",
     "Model",
+    "NotFittedError",
     "RuleSet",
+    "Unavailable",
     "apply",
     "evaluate",
     "explain",
+    "fetch",
+    "mine",
     "predict",
     "rank",
     "reestimate",
     "score_triples",
+    "split",
 ]
 
 _HOMES = {
@@ -33,6 +52,7 @@ _HOMES = {
     "RuleSet": "rules.ruleset",
     "Confidence": "rules.confidence",
     "reestimate": "mining.counting",
+    **dict.fromkeys(("Failed", "InputError", "NotFittedError", "Unavailable"), "errors"),
 }
 
 

@@ -26,7 +26,7 @@ from kgagg.util.timing import Stopwatch
 # what a record of the run says besides the seconds, if there is something.
 VERBS = (
     "demo",
-    *("fetch", "stats", "mine", "rules"),
+    *("fetch", "split", "stats", "mine", "rules"),
     *(
         "evaluate",
         "rank",
@@ -86,6 +86,7 @@ def _main(arguments: Sequence[str] | None) -> int:
             sys.stdout.flush()
             raise
         args.watch = Stopwatch()
+        options.check_outputs(args)
         options.tell(args, args.run(args) or {})
         sys.stdout.flush()
     except InputError as error:

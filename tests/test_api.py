@@ -6,12 +6,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import kgagg
+from kgagg.cli import main
 from kgagg.errors import InputError
 from kgagg.strategies import base, registry
 from kgagg.strategies.scoring import score
@@ -112,3 +114,109 @@ def test_names_that_are_not_there(
 ) -> None:
     with pytest.raises(InputError, match=message):
         kgagg.rank(graph, world / "rules.txt", [query])
+
+
+def test_a_model_is_saved_and_loaded(world: Path, graph: kgagg.Graph, tmp_path: Path) -> None:
+    for name in ("noisy-or-top-h*", "max"):
+        model = kgagg.Model(name, top_h=[1, 2], top_x=50).fit(graph, world / "rules.txt")
+        again = kgagg.Model.load(model.save(tmp_path / name.strip("*")))
+        assert repr(again) == repr(model)
+        pd.testing.assert_frame_equal(again.evaluate(), model.evaluate())
+        pd.testing.assert_frame_equal(again.predict("r0", 5), model.predict(["r0"], 5))
+    with pytest.raises(InputError, match=r"expected what Model\.save wrote"):
+        kgagg.Model.load(tmp_path)
+    (tmp_path / "max" / "model.json").write_text("{}")
+    with pytest.raises(InputError, match="damaged"):
+        kgagg.Model.load(tmp_path / "max")
+
+
+def test_a_model_that_is_not_fitted_says_so(tmp_path: Path) -> None:
+    model = kgagg.Model()
+    assert repr(model) == "Model('noisy-or-top-5', not fitted)"
+    assert "not fitted" in model._repr_html_()
+    for use in (
+        lambda: model.evaluate(),
+        lambda: model.predict(),
+        lambda: model.rank([("a", "r", None)]),
+        lambda: model.explain("a", "r", "b"),
+        lambda: model.save(tmp_path / "model"),
+    ):
+        with pytest.raises(kgagg.NotFittedError, match="the model is not fitted: fit it"):
+            use()
+    assert not (tmp_path / "model").exists()
+    with pytest.raises(AttributeError, match="no attribute 'engine'"):
+        model.engine  # noqa: B018
+
+
+def test_a_string_is_one_item_and_a_path_is_a_graph(world: Path, graph: kgagg.Graph) -> None:
+    path, folder = world / "rules.txt", str(world)
+    pd.testing.assert_frame_equal(
+        kgagg.evaluate(folder, path, "max"), kgagg.evaluate(graph, path, ["max"])
+    )
+    pd.testing.assert_frame_equal(
+        kgagg.predict(world, path, "r0", top=3), kgagg.predict(graph, path, ["r0"], top=3)
+    )
+    one = kgagg.rank(folder, path, ("e3", "r0", None), tails="e1")
+    pd.testing.assert_frame_equal(one, kgagg.rank(graph, path, [("e3", "r0", None)], tails=["e1"]))
+    assert len(kgagg.apply(folder, path))
+
+
+@pytest.mark.parametrize(
+    ("queries", "problem"),
+    [
+        (["e3 r0 ?"], r"'e3 r0 \?': expected head, relation and tail"),
+        ([("e3", "r0")], r"\('e3', 'r0'\): expected head, relation and tail"),
+        (pd.DataFrame({"head": ["e3"]}), "a table without relation, tail"),
+    ],
+)
+def test_wrong_shapes_are_explained(
+    world: Path, graph: kgagg.Graph, queries: Any, problem: str
+) -> None:
+    with pytest.raises(InputError, match=problem):
+        kgagg.rank(graph, world / "rules.txt", queries)
+
+
+def test_what_the_command_line_can(world: Path, graph: kgagg.Graph) -> None:
+    table = kgagg.evaluate(graph, world / "rules.txt", "max", intervals=True)
+    assert (table["interval_low"] < table["mrr"]).all()
+    assert (table["mrr"] < table["interval_high"]).all()
+    model = kgagg.Model("max").fit(graph, world / "rules.txt")
+    protocols = model.protocols().set_index("protocol")["mrr"]
+    assert protocols["default"] == pytest.approx(table["mrr"].iloc[0])
+    halves = kgagg.split(world, (0.6, 0.2, 0.2), seed=2)
+    assert len(halves.train) + len(halves.valid) + len(halves.test) == len(
+        np.unique(np.concatenate([graph.train, graph.valid, graph.test]), axis=0)
+    )
+    with pytest.raises(InputError, match="no such miner, expected one of native"):
+        kgagg.mine(graph, "nativ")
+
+
+def test_mined_rules_are_those_of_the_command_line(world: Path, tmp_path: Path) -> None:
+    rules = kgagg.mine(world, max_length_cyclic=2)
+    assert (
+        main(["mine", "native", str(world), "--max-length-cyclic", "2", "--out", f"{tmp_path}/r"])
+        == 0
+    )
+    pd.testing.assert_frame_equal(
+        kgagg.evaluate(world, rules), kgagg.evaluate(world, tmp_path / "r")
+    )
+
+
+def test_a_registered_dataset_is_fetched_from_a_mirror(cache: Path, tmp_path: Path) -> None:
+    with pytest.raises(kgagg.Unavailable, match="offline"):
+        kgagg.fetch("umls", offline=True)
+    with pytest.raises(InputError, match="did you mean umls"):
+        kgagg.fetch("umsl")
+
+
+def test_explanations_and_models_show_themselves(world: Path, graph: kgagg.Graph) -> None:
+    model = kgagg.Model("max").fit(graph, world / "rules.txt")
+    head, relation, tail = graph.to_pandas("test").iloc[0]
+    why = model.explain(head, relation, tail)
+    assert len(repr(why)) < 200
+    assert f"{relation}({head}, {tail}) by max: tail rank " in repr(why)
+    assert why._repr_html_().startswith("<iframe")
+    assert "&lt;h1&gt;" in why._repr_html_()
+    assert why.to_html().startswith("<!doctype html>")
+    assert "Graph(" in model._repr_html_()
+    assert len(repr(model)) < 300

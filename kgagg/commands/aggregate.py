@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from kgagg.commands import options
 from kgagg.commands.parser import Parser
 
 
@@ -42,4 +43,5 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     wanted = strategies(args.strategies.split(","), FiringsFile(args.firings).names)
     ranks = rank_file(args.firings, wanted, watch=args.watch, threads=args.threads)
     ranks.write(args.ranks)
+    options.done(args, f"ranks of {len(wanted)} strategies", args.ranks)
     return {"strategies": [one.name for one in wanted]}

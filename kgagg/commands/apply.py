@@ -82,4 +82,5 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     }
     with args.watch.stage("apply"):
         write_firings(args.out, chunks, graph.entities, graph.relations, settings)
+    options.done(args, f"candidates of {stop - start:,} queries", args.out)
     return {"queries": stop - start}

@@ -13,6 +13,7 @@ from kgagg.commands.parser import Parser
 if TYPE_CHECKING:
     import pandas as pd
 
+    from kgagg.engine.engine import Engine
     from kgagg.evaluation.run import Evaluation
 
 
@@ -28,7 +29,13 @@ def add_parser(verbs: Any) -> Parser:
     )
     options.add_inputs(parser)
     parser.add_argument(
-        "--split", default="test", choices=("test", "valid"), help="default: %(default)s"
+        "--split",
+        default="test",
+        type=_split,
+        metavar="test|valid|R,R,R",
+        help="default: %(default)s; shares such as 0.8,0.1,0.1: split a graph that is not split, "
+        "as `kgagg split` does, and evaluate on its test; for rules that were not mined from all "
+        "of it",
     )
     parser.add_argument(
         "--strategies",
@@ -46,7 +53,9 @@ def add_parser(verbs: Any) -> Parser:
         help="expected (default, the mean over random orders), random, realistic, optimistic, "
         "pessimistic, frequency (PyClause's order) or anyburl (AnyBURL's order)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="for random ties")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="for random ties and splits (default: 0)"
+    )
     parser.add_argument(
         "--intervals", action="store_true", help="add 95 %% bootstrap intervals of the MRR"
     )
@@ -67,6 +76,31 @@ def add_parser(verbs: Any) -> Parser:
     return parser
 
 
+def _split(text: str) -> str | tuple[float, ...]:
+    """Read a split, or the shares with which to make one."""
+    if text in ("test", "valid"):
+        return text
+    if "," not in text:
+        raise argparse.ArgumentTypeError(f"{text}: expected test, valid, or shares")
+    return options.ratio(text)
+
+
+def _open_split(args: argparse.Namespace) -> Engine:
+    """Read the graph, split it, and open the rules for it."""
+    from kgagg.errors import InputError
+    from kgagg.graph.graph import Graph
+    from kgagg.graph.splitting import split_graph
+
+    graph = Graph.read(args.data, literals=args.literals)
+    if len(graph.valid) or len(graph.test):
+        raise InputError(f"{args.data}: is split already, expected --split test or valid")
+    options.warn(
+        "rules that were mined from all of the graph know its test triples: mine from the train "
+        "split that `kgagg split` writes"
+    )
+    return open_engine(args, split_graph(graph, args.split, seed=args.seed))
+
+
 def run(args: argparse.Namespace) -> None:
     """Load, apply, evaluate, print."""
     from kgagg import __version__
@@ -74,11 +108,13 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.strategies.registry import PAPER
     from kgagg.util.timing import peak_memory
 
-    engine = open_engine(args)
+    named = isinstance(args.split, str)
+    engine = open_engine(args) if named else _open_split(args)
+    split = args.split if named else "test"
     evaluation = evaluate(
         engine,
         args.strategies.split(",") if args.strategies else PAPER,
-        args.split,
+        split,
         top_h=args.top_h,
         ties=args.ties,
         seed=args.seed,
@@ -90,9 +126,7 @@ def run(args: argparse.Namespace) -> None:
     if args.protocols:
         from kgagg.evaluation.protocols import compare_protocols
 
-        protocols = compare_protocols(
-            engine, evaluation.strategies, args.split, **options.running(args)
-        )
+        protocols = compare_protocols(engine, evaluation.strategies, split, **options.running(args))
         print(f"\n{_protocols(protocols)}", end="")
     if args.ranks:
         evaluation.ranks.write(args.ranks)
@@ -123,6 +157,8 @@ def run(args: argparse.Namespace) -> None:
                 "version": __version__,
             },
         )
+    count = len(evaluation.ranks.triples)
+    options.done(args, f"{len(evaluation.strategies)} strategies on {count:,} triples of {split}")
 
 
 def _table(evaluation: Evaluation, with_intervals: bool) -> str:

@@ -22,6 +22,7 @@ def add_parser(verbs: Any) -> Parser:
         epilog="example: kgagg explain umls rules.txt steroid affects cell_function",
     )
     options.add_inputs(parser)
+    options.add_labels(parser)
     parser.add_argument("head", metavar="HEAD")
     parser.add_argument(
         "relation", metavar="RELATION", help="`?`: list the most likely ones, explain the first"
@@ -42,9 +43,6 @@ def add_parser(verbs: Any) -> Parser:
         metavar="N",
         help="groundings to show for each rule; 0: all (default: 3)",
     )
-    parser.add_argument(
-        "--labels", type=Path, metavar="FILE", help="names to show: lines of entity, tab, name"
-    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the explanation here")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with drawings")
     options.add_top_x(parser)
@@ -55,7 +53,6 @@ def add_parser(verbs: Any) -> Parser:
 
 def run(args: argparse.Namespace) -> None:
     """Load, explain, print."""
-    from kgagg.data.labels import read_labels
     from kgagg.evaluation.run import ready_strategy
     from kgagg.explanation.explanation import explain, find_fact
     from kgagg.explanation.page import page, text
@@ -63,20 +60,22 @@ def run(args: argparse.Namespace) -> None:
     from kgagg.util.files import writing
 
     engine = open_engine(args)
-    labels = read_labels(args.labels) if args.labels else {}
     asked = args.relation == "?"
     relation = engine.graph.relations[0] if asked else args.relation
     fact = find_fact(engine.graph, args.head, relation, args.tail)
     strategy = ready_strategy(engine, args.strategy, top_h=args.top_h, **options.running(args))
     if asked:
+        label = engine.graph.label
         found = likely_relations(engine, args.head, args.tail, strategy)
-        print("relations:", ", ".join(f"{name} ({score:.3f})" for name, score in found))
+        print("relations:", ", ".join(f"{label(name)} ({score:.3f})" for name, score in found))
         fact = find_fact(engine.graph, args.head, found[0][0], args.tail)
     explanation = explain(engine, fact, strategy, top=args.rules_shown, ways=args.groundings)
-    plain = explanation.to_json(labels)
+    plain = explanation.to_json()
     print(text(plain), end="")
     if args.json:
         options.write_json(args.json, plain)
     if args.html:
         with writing(args.html) as file:
             file.write(page(plain))
+    rules = max(one.count for one in explanation.standings)
+    options.done(args, f"explained by {rules:,} rules", args.html or args.json)

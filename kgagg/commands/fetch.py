@@ -23,7 +23,11 @@ def add_parser(verbs: Any) -> Parser:
         epilog="example: kgagg fetch umls nations",
     )
     parser.add_argument(
-        "names", nargs="+", metavar="NAME", help="a dataset or jar; with --digest a URL or a path"
+        "names",
+        nargs="+",
+        metavar="NAME",
+        help="a dataset or jar; with --to also a folder with a graph, which is written as "
+        "train.txt, valid.txt and test.txt; with --digest a URL or a path",
     )
     parser.add_argument(
         "--digest", metavar="ALGORITHM:HEX", help="the digest that the file must have"
@@ -71,6 +75,7 @@ def run(args: argparse.Namespace) -> None:
         options.write_json(args.json, found)
     if failed:
         raise Failed(f"not fetched: {', '.join(failed)}")
+    options.done(args, f"{len(found)} fetched", args.to)
 
 
 def _fetch_named(
@@ -81,11 +86,19 @@ def _fetch_named(
     A wrong name is reported before anything is fetched.
     """
     from kgagg.data import datasets, registry
+    from kgagg.graph.graph import Graph
     from kgagg.mining.jars import JARS
 
-    wanted = {name: None if name in JARS else registry.find(name) for name in args.names}
+    own = [name for name in args.names if args.to and name not in JARS and Path(name).is_dir()]
+    wanted = {
+        name: None if name in JARS or name in own else registry.find(name) for name in args.names
+    }
     for name, dataset in wanted.items():
         try:
+            if name in own:
+                place = args.to / Path(name).name.partition(".")[0]
+                yield name, Graph.read(name).write(place)
+                continue
             if dataset is None:
                 yield name, _fetch_jar(name, args, options)
                 continue

@@ -59,4 +59,5 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         )
     fitted.save(args.out, engine.names)
     state.unlink(missing_ok=True)
+    options.done(args, f"{fitted.name}, fitted on {len(engine.graph.valid):,} triples", args.out)
     return {"report": fitted.report}

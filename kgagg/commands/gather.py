@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from kgagg.commands import options
 from kgagg.commands.parser import Parser
 
 
@@ -33,3 +34,4 @@ def run(args: argparse.Namespace) -> None:
 
     with args.watch.stage("gather"):
         gather_firings(args.parts, args.out)
+    options.done(args, f"{len(args.parts)} parts", args.out)

@@ -21,6 +21,7 @@ def add_parser(verbs: Any) -> Parser:
         epilog="example: kgagg materialise umls rules.txt --min-confidence 0.8 --out facts.tsv",
     )
     options.add_inputs(parser)
+    options.add_labels(parser)
     parser.add_argument(
         "--relations", metavar="A,B,...", help="facts of these relations (default: all)"
     )
@@ -65,4 +66,5 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             write(table)
             for name, count in table["relation"].value_counts().items():
                 counts[str(name)] = counts.get(str(name), 0) + int(count)
+    options.done(args, f"{sum(counts.values()):,} new facts by {len(rules):,} rules", args.out)
     return {"facts": sum(counts.values()), "relations": counts, "rules": len(rules)}

@@ -16,15 +16,20 @@ if TYPE_CHECKING:
     from kgagg.graph.graph import Graph
 
 
-def open_engine(args: argparse.Namespace) -> Engine:
-    """Read the graph and the rules, and index them; report what cannot be used."""
+def open_engine(args: argparse.Namespace, graph: Graph | None = None) -> Engine:
+    """Read the graph, unless it is given, and the rules; report what cannot be used."""
     from kgagg.engine.ahead import compile_ahead
     from kgagg.engine.engine import Engine
+    from kgagg.graph.graph import Graph
+    from kgagg.mining.counting import with_missing_counts
     from kgagg.rules.summary import summary
 
     compile_ahead(args.threads)
+    if labels := getattr(args, "labels", None):
+        with args.watch.stage("load"):
+            graph = (graph or Graph.read(args.data, literals=args.literals)).with_labels(labels)
     engine = Engine.open(
-        args.data,
+        graph or args.data,
         args.rules,
         args.semantics,
         literals=args.literals,
@@ -33,6 +38,12 @@ def open_engine(args: argparse.Namespace) -> Engine:
         threads=args.threads,
         watch=args.watch,
     )
+    if engine.rules.report.bare and args.semantics != "pyclause":
+        with args.watch.stage("count"):
+            engine = with_missing_counts(engine, args.threads)
+        if not args.quiet:
+            counted = f"{engine.rules.report.bare:,} rules came without statistics"
+            print(f"{counted}: counted on train", file=sys.stderr)
     engine.graph.report_leaks(args.data, refuse=args.no_leak)
     report = engine.rules.report
     if args.verbose:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,6 +30,17 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text}: expected at least 1")
     return number
+
+
+def ratio(text: str) -> tuple[float, ...]:
+    """Read the shares of train, valid and test."""
+    try:
+        shares = tuple(float(item) for item in text.split(","))
+    except ValueError:
+        shares = ()
+    if len(shares) != 3:
+        raise argparse.ArgumentTypeError(f"{text}: expected three shares, such as 0.8,0.1,0.1")
+    return shares
 
 
 def memory(text: str) -> int:
@@ -71,6 +83,17 @@ def add_literals(parser: Parser) -> None:
         choices=("drop", "keep"),
         default="drop",
         help="leave out triples of RDF with literals, and count them (default), or keep them",
+    )
+
+
+def add_labels(parser: Parser) -> None:
+    """Add what to show beside names, or instead of them."""
+    parser.add_argument(
+        "--labels",
+        type=Path,
+        metavar="FILE",
+        help="show labels of entities and relations: lines of name, tab and label, CSV, JSON, or "
+        "RDF with rdfs:label",
     )
 
 
@@ -205,6 +228,43 @@ def seconds(args: argparse.Namespace) -> dict[str, float]:
     """Return how long each stage of the run took, and the total so far."""
     stages = {name: round(value, 3) for name, value in args.watch.seconds.items()}
     return stages | {"total": round(args.watch.total(), 3)}
+
+
+# the options that name files to write
+_OUTPUTS = ("out", "to", "json", "html", "plot", "picture", "table", "ranks")
+
+
+def check_outputs(args: argparse.Namespace) -> None:
+    """Refuse files that cannot be written, before any work is done.
+
+    Raises
+    ------
+    InputError
+        If something is in the way of a file or its folder, or may not be written to.
+    """
+    for name in _OUTPUTS:
+        path = getattr(args, name, None)
+        if isinstance(path, Path):
+            there = next(one for one in (path, *path.absolute().parents) if one.exists())
+            if there != path and not there.is_dir():
+                raise InputError(f"--{name} {path}: {there} is a file, expected a folder")
+            if not os.access(there, os.W_OK):
+                raise InputError(f"--{name} {path}: {there} may not be written to")
+
+
+def warn(text: str) -> None:
+    """Print a warning."""
+    print(f"kgagg: warning: {text}", file=sys.stderr)
+
+
+def done(args: argparse.Namespace, what: str, where: Path | None = None) -> None:
+    """Say in one line what was done, where it is, and how long the whole command took."""
+    from kgagg.util.progress import span
+
+    if not args.quiet:
+        place = f" in {where}" if where else ""
+        sys.stdout.flush()
+        print(f"{what}{place} ({span(args.watch.total())})", file=sys.stderr)
 
 
 def tell(args: argparse.Namespace, facts: Mapping[str, Any]) -> None:

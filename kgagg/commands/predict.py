@@ -27,6 +27,7 @@ def add_parser(verbs: Any) -> Parser:
         epilog="example: kgagg predict umls rules.txt --relations affects,treats --top 20",
     )
     options.add_inputs(parser)
+    options.add_labels(parser)
     parser.add_argument(
         "--relations", metavar="A,B,...", help="predict facts of these relations (default: all)"
     )
@@ -103,6 +104,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     write_table(args.out, found.to_pandas(), form)
     if args.plot:
         draw(curves, args.plot)
+    options.done(args, f"{len(found):,} new facts", args.out)
     return {
         "facts": len(found),
         "strategy": strategy.name,

@@ -21,6 +21,7 @@ def add_parser(verbs: Any) -> Parser:
         epilog="example: kgagg rank umls rules.txt --relation affects --out answers.tsv",
     )
     options.add_inputs(parser)
+    options.add_labels(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: print")
     options.add_strategy(parser)
     which = parser.add_mutually_exclusive_group()
@@ -113,4 +114,5 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             else:
                 answers = answer(engine, Queries.from_triples(triples), strategy, **applying)
             write_answers(args.out, answers, graph, form)
+    options.done(args, f"answers to {len(triples):,} lines of queries", args.out)
     return {"queries": len(triples), "strategy": strategy.name}

@@ -66,6 +66,7 @@ def add_parser(verbs: Any) -> Parser:
         "--data", metavar="DATA", help="check the names against this graph, and use its numbers"
     )
     options.add_literals(parser)
+    options.add_labels(parser)
     parser.add_argument(
         "--semantics",
         metavar="NAME",
@@ -171,6 +172,7 @@ def run(args: argparse.Namespace) -> None:
         print(f"{left_out:,} rules left out: {args.dialect} cannot express them")
     if args.json:
         options.write_json(args.json, _numbers(chosen) | found)
+    options.done(args, f"{len(chosen):,} rules", args.to)
 
 
 # how many rules are listed unless told otherwise
@@ -218,9 +220,15 @@ def _listed(
     """Yield a line for each rule, and one for each of its instances."""
     import numpy as np
 
+    from kgagg.data.labels import read_labels
     from kgagg.explanation.instances import instances
+    from kgagg.rules.dialects import anyburl
 
     columns = rules.listed(rows)
+    labels = read_labels(args.labels) if args.labels else {}
+    if labels:
+        chosen = rules.rules(rows)
+        columns["rule"] = [anyburl.format_rule(rule.labelled(labels)) for rule in chosen]
     width = max(map(len, columns["type"]), default=4)
     yield f"{'confidence':>10} {'correct':>9} {'predicted':>9}  {'type':<{width}}  rule"
     names = ("confidence", "correct", "predicted", "type", "rule")
@@ -236,10 +244,12 @@ def _listed(
             for one in instances(
                 graph, rules, row, meaning, limit=args.instances, threads=args.threads
             ):
-                atoms = [
-                    f"{graph.relations[r]}({graph.entities[h]}, {graph.entities[t]})"
+                named = (
+                    (graph.entities[h], graph.relations[r], graph.entities[t])
                     for h, r, t in (one.fact, *one.body)
-                ]
+                )
+                shown = ([labels.get(name, name) for name in names] for names in named)
+                atoms = [f"{relation}({head}, {tail})" for head, relation, tail in shown]
                 since = f" since {' and '.join(atoms[1:])}" if one.body else ""
                 yield f"    {'in train' if one.known else 'not in train'}: {atoms[0]}{since}"
 

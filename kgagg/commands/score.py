@@ -22,6 +22,7 @@ def add_parser(verbs: Any) -> Parser:
         epilog="example: kgagg score umls rules.txt --out scores.tsv",
     )
     options.add_inputs(parser)
+    options.add_labels(parser)
     parser.add_argument(
         "--triples",
         type=Path,
@@ -103,6 +104,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         write_table(args.out, table, form)
     if negatives is not None:
         print(" ".join(f"{name} {value:.4f}" for name, value in metrics.items()))
+    options.done(args, f"scores of {len(table):,} triples", args.out)
     return found
 
 

@@ -16,8 +16,9 @@ def add_parser(verbs: Any) -> Parser:
         "stats",
         help="count entities, relations and triples",
         description="Print a table: entities and relations of the train split, triples of each "
-        "split, lines that a split repeats, triples that two splits share, test triples with a "
-        "name that train lacks, and whether the paper reports the same.",
+        "split, lines that a split repeats, triples that two splits share, test triples that an "
+        "inverse, duplicate or symmetric relation gives away in train, test triples with a name "
+        "that train lacks, and whether the paper reports the same.",
         epilog="example: kgagg stats umls nations --json stats.json",
     )
     options.add_data(parser, nargs="+")
@@ -66,3 +67,4 @@ def run(args: argparse.Namespace) -> None:
         from kgagg.report.degrees import degrees
 
         degrees(graphs, args.picture)
+    options.done(args, f"{len(rows)} graphs" if len(rows) > 1 else "1 graph", args.table)

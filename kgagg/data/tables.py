@@ -107,7 +107,10 @@ def arrow_blocks(table: Any, where: str) -> Iterator[bytes]:
     where : str
         How messages name it.
     """
-    whole = pa.table(table)
+    try:
+        whole = pa.table(table)
+    except pa.ArrowException as error:
+        raise InputError(f"{where}: {str(error).splitlines()[0]}; expected names") from None
     chosen = _chosen(whole.column_names, where)
     row = 1
     for batch in whole.select(list(chosen)).to_batches(_ROWS):

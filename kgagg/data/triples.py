@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kgagg.data.columns import positions, report_columns
+from kgagg.data.columns import positions, report_columns, titled
 from kgagg.errors import InputError
 from kgagg.util.files import COMPRESSIONS, line_blocks
 
@@ -96,6 +96,14 @@ def _open_text(path: Path, kind: str) -> Lines:
     delimiter = "\t" if kind in TEXT or (kind not in CSV and "\t" in line) else _sniffed(line)
     cells = line.split("\t") if delimiter == "\t" else _cells(line, delimiter)
     chosen = positions(cells)
+    if chosen is None and _alone(cells, start, delimiter):
+        if titled(cells):
+            chosen = (0, 1, 2)
+        else:
+            warnings.warn(
+                f"{path}:1: {', '.join(cells[:3])}: shares no name with the lines below; a header?",
+                stacklevel=3,
+            )
     if not start or (delimiter == "\t" and len(cells) <= 3 and chosen in (None, (0, 1, 2))):
         if chosen:
             warnings.warn(f"{path}:1: a header, not a triple: {line}", stacklevel=3)
@@ -114,6 +122,26 @@ def _open_text(path: Path, kind: str) -> Lines:
     columns = chosen or (0, 1, 2)
     parts = text_blocks(path, delimiter, len(cells), columns, header=chosen is not None)
     return Lines(str(path), 1, parts)
+
+
+def _alone(cells: list[str], start: bytes, delimiter: str) -> bool:
+    """Return whether no name of the first line is in those that follow, as far as they are read."""
+    _, _, rest = start.replace(b"\r\n", b"\n").partition(b"\n")
+    if len(cells) < 3 or rest.count(b"\n") < 3:
+        return False
+    between = delimiter.encode()
+    head, relation, tail = (cell.encode() for cell in cells[:3])
+    text = b"\n" + rest.replace(b'"', b"")
+    # what ends a third column depends on whether there is a fourth
+    end = between if len(cells) > 3 else b"\n"
+    return not any(
+        before + name + after in text
+        for name, before, after in (
+            (relation, between, between),
+            *((one, b"\n", between) for one in (head, tail)),
+            *((one, between, end) for one in (head, tail)),
+        )
+    )
 
 
 def _sniffed(line: str) -> str:

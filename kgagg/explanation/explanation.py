@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -157,25 +156,38 @@ class Explanation:
 
         return text(self.to_json())
 
-    def to_json(self, labels: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
-        """Return JSON-compatible values; `labels` are names to show, by entity."""
+    def __repr__(self) -> str:
+        head, relation, tail = self.to_json()["fact"]
+        ranks = (one.optimistic or "none" for one in self.standings)
+        places = ", ".join(
+            f"{name} rank {rank}" for name, rank in zip(DIRECTIONS, ranks, strict=True)
+        )
+        return f"Explanation({relation}({head}, {tail}) by {self.strategy}: {places})"
+
+    def _repr_html_(self) -> str:
+        """Show the page of the explanation, with its drawings, in a notebook."""
+        from kgagg.explanation.page import fragment
+
+        return fragment(self.to_json())
+
+    def to_html(self) -> str:
+        """Return a page of its own, with drawings."""
+        from kgagg.explanation.page import page
+
+        return page(self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON-compatible values, with labels if the graph has any."""
         graph, rules = self.engine.graph, self.engine.rules
-        entities = [labels.get(name, name) for name in graph.entities.names()]
-        relations = graph.relations.names()
+        entities, relations = graph.entities, graph.relations
 
         def named(fact: Fact) -> list[str]:
             head, relation, tail = fact
-            one, two = ("?" if e < 0 else entities[e] for e in (head, tail))
-            return [one, relations[relation], two]
+            one, two = ("?" if e < 0 else graph.label(entities[e]) for e in (head, tail))
+            return [one, graph.label(relations[relation]), two]
 
         def text(row: int) -> str:
-            rule = rules.rule(row)
-            constants = {
-                field: entities[getattr(rules, field)[row]]
-                for field in ("head_constant", "body_constant")
-                if getattr(rules, field)[row] >= 0
-            }
-            return anyburl.format_rule(rule._replace(**constants))
+            return anyburl.format_rule(rules.rule(row).labelled(graph.labels))
 
         def reason(one: Reason) -> dict[str, Any]:
             return {
@@ -196,7 +208,8 @@ class Explanation:
                 "score": one.score,
                 "rank": [one.optimistic, one.pessimistic] if one.optimistic else None,
                 "candidates": one.candidates,
-                "leader": leader and {"entity": entities[leader[0]], "score": leader[1]},
+                "leader": leader
+                and {"entity": graph.label(entities[leader[0]]), "score": leader[1]},
                 "rules": one.count,
                 "reasons": [reason(each) for each in one.reasons],
                 "features": [dataclasses.asdict(each) for each in one.features],

@@ -98,13 +98,31 @@ article { border-top: 1px solid var(--line); padding: 0.8rem 0 }
 
 def page(explanation: Plain) -> str:
     """Write an explanation as a self-contained page of HTML."""
+    title = escape(_atom(explanation["fact"]))
+    return "\n".join(
+        [
+            "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>",
+            "<meta name='viewport' content='width=device-width'>",
+            f"<title>{title}</title><style>{_STYLE}{STYLE}</style></head><body>{MARKERS}",
+            _content(explanation),
+            "</body></html>\n",
+        ]
+    )
+
+
+def fragment(explanation: Plain) -> str:
+    """Write an explanation as a part of another page, which keeps its own style."""
+    # an inline frame: neither page changes the look of the other
+    frame = "width: 100%; height: 36rem; border: none"
+    return f'<iframe style="{frame}" srcdoc="{escape(page(explanation))}"></iframe>'
+
+
+def _content(explanation: Plain) -> str:
+    """Write what is on the page."""
     known = ", ".join(explanation["known_in"])
     title = escape(_atom(explanation["fact"]))
     standings = {direction: explanation[direction] for direction in ("tail", "head")}
     parts = [
-        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>",
-        "<meta name='viewport' content='width=device-width'>",
-        f"<title>{title}</title><style>{_STYLE}{STYLE}</style></head><body>{MARKERS}",
         f"<h1>{title}</h1><p class='soft'>by {escape(explanation['strategy'])}; ",
         f"a known fact ({escape(known)})</p>" if known else "not a fact of the graph</p>",
         "<div class='places'>",
@@ -118,7 +136,7 @@ def page(explanation: Plain) -> str:
         for direction, standing in standings.items():
             query = f"Why, as an answer to {_query(explanation, direction)}"
             parts.append(_rules(query, standing, explanation["fact"]))
-    return "\n".join([*parts, "</body></html>\n"])
+    return "\n".join(parts)
 
 
 def _place_card(explanation: Plain, direction: str) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgagg.data.memory import open_memory
 from kgagg.data.triples import Lines, open_triples, split_file
 from kgagg.errors import InputError
 from kgagg.graph.adjacency import Adjacency
@@ -19,6 +21,10 @@ from kgagg.graph.reading import read_triples
 from kgagg.graph.vocabulary import Interner, Vocabulary
 from kgagg.util.arrays import open_arrays, save_arrays
 from kgagg.util.checks import checking, expect, expect_arrays, expect_within
+from kgagg.util.files import writing
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SPLITS = ("train", "valid", "test")
 
@@ -40,6 +46,8 @@ class Graph:
         The facts of the train split.
     digest : str
         sha256 over the content of the three splits (with LF line ends).
+    labels : mapping of str to str
+        What to show beside the names of entities and relations; changes no number.
     """
 
     entities: Vocabulary
@@ -49,6 +57,7 @@ class Graph:
     test: np.ndarray
     adjacency: Adjacency
     digest: str
+    labels: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def read(cls, data: str | os.PathLike[str], *, literals: str = "drop") -> Graph:
@@ -94,6 +103,27 @@ class Graph:
     def from_file(cls, path: str | os.PathLike[str], *, literals: str = "drop") -> Graph:
         """Read one file (see `read`); valid and test are empty."""
         return cls._from_lines({"train": open_triples(path, literals)})
+
+    @classmethod
+    def from_triples(cls, train: Any, valid: Any = None, test: Any = None) -> Graph:
+        """Make a graph of triples in memory.
+
+        Parameters
+        ----------
+        train, valid, test : table, array or iterable of triples
+            A table of pandas, polars, DuckDB or pyarrow, whose columns are taken by name (head,
+            subject, source, ...) or else the first three; an array of shape (n, 3); an iterable of
+            triples; or a ``TriplesFactory`` of PyKEEN. `kgagg.split` splits one that is not split.
+
+        Raises
+        ------
+        InputError
+            If it is none of these, or a name is missing.
+        """
+        parts = zip(SPLITS, (train, valid, test), strict=True)
+        return cls._from_lines(
+            {split: open_memory(part, split) for split, part in parts if part is not None}
+        )
 
     @classmethod
     def _from_lines(cls, splits: Mapping[str, Lines]) -> Graph:
@@ -196,6 +226,94 @@ class Graph:
                 raise InputError(f"{where}: {leaks}")
             warnings.warn(f"{where}: {leaks} (--no-leak refuses)", stacklevel=2)
 
+    def __repr__(self) -> str:
+        splits = ", ".join(f"{len(self.split(name)):,} {name}" for name in SPLITS)
+        return (
+            f"Graph({len(self.entities):,} entities, {len(self.relations):,} relations; "
+            f"triples: {splits})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Show some triples and the counts, in a notebook."""
+        from kgagg.util.html import table
+
+        rows = [
+            [
+                self.label(self.entities[h]),
+                self.label(self.relations[r]),
+                self.label(self.entities[t]),
+            ]
+            for h, r, t in self.train[:_SHOWN].tolist()
+        ]
+        return table(("head", "relation", "tail"), rows, f"the first triples of {self!r}")
+
+    def with_labels(self, labels: Mapping[str, str] | str | os.PathLike[str]) -> Graph:
+        """Return the graph with labels, which tables and explanations then show.
+
+        Parameters
+        ----------
+        labels : mapping or path
+            By the name of an entity or a relation; or a file (see `kgagg.data.labels.read_labels`).
+
+        Raises
+        ------
+        InputError
+            If no name of the graph has a label.
+        """
+        where = "labels"
+        if isinstance(labels, str | os.PathLike):
+            from kgagg.data.labels import read_labels
+
+            where, labels = os.fspath(labels), read_labels(labels)
+        if not any(name in labels for names in (self.entities, self.relations) for name in names):
+            first = next(iter(labels), "")
+            raise InputError(f"{where}: no label of a name in the graph; the first is of {first!r}")
+        return replace(self, labels=dict(labels))
+
+    def label(self, name: str) -> str:
+        """Return the label of a name, or the name if it has none."""
+        return self.labels.get(name, name)
+
+    def labelled(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Add the columns ``head_label``, ``relation_label`` and ``tail_label``, if there are any.
+
+        A name without a label is shown itself.
+        """
+        if self.labels:
+            for name in ("head", "relation", "tail"):
+                table[f"{name}_label"] = [self.label(one) for one in table[name]]
+        return table
+
+    def to_pandas(self, split: str = "train") -> pd.DataFrame:
+        """Return the triples of a split by name: columns ``head``, ``relation``, ``tail``."""
+        import pandas as pd
+
+        entities = np.array(self.entities.names(), object)
+        relations = np.array(self.relations.names(), object)
+        head, relation, tail = self.split(split).T
+        return pd.DataFrame(
+            {"head": entities[head], "relation": relations[relation], "tail": entities[tail]}
+        )
+
+    def write(self, folder: str | os.PathLike[str]) -> Path:
+        """Write train.txt, valid.txt and test.txt into `folder`; return its path.
+
+        Reading it gives the same graph, and the same digest if this one was split by kgagg.
+        """
+        for split in SPLITS:
+            with writing(Path(folder) / f"{split}.txt") as file:
+                for lines in self.lines(split):
+                    file.write(lines)
+        return Path(folder)
+
+    def lines(self, split: str) -> Iterator[str]:
+        """Yield the triples of a split as text, many lines of head, relation and tail at once."""
+        entities, relations = self.entities.names(), self.relations.names()
+        triples = self.split(split)
+        for start in range(0, len(triples), _LINES):
+            part = triples[start : start + _LINES].tolist()
+            yield "".join(f"{entities[h]}\t{relations[r]}\t{entities[t]}\n" for h, r, t in part)
+
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the binary form into `folder`, as a file named by the digest; return its path."""
         path = Path(folder) / f"{self.digest}.graph"
@@ -203,8 +321,8 @@ class Graph:
         for kind in ("entities", "relations"):
             names = getattr(self, kind)
             arrays |= {f"{kind}.{part}": getattr(names, part) for part in _VOCABULARY}
-        for field in fields(Adjacency):
-            arrays[field.name] = getattr(self.adjacency, field.name)
+        for part in fields(Adjacency):
+            arrays[part.name] = getattr(self.adjacency, part.name)
         save_arrays(path, "graph", self.digest, arrays)
         return path
 
@@ -229,9 +347,12 @@ class Graph:
                 expect_within(name, triples[:, 1], 0, len(relations) - 1)
                 expect_within(name, triples[:, ::2], 0, len(entities) - 1)
             adjacency = Adjacency.checked(arrays, len(entities), len(relations))
-            return cls(entities, relations, **splits, adjacency=adjacency, digest=digest)
+            train, valid, test = splits.values()
+            return cls(entities, relations, train, valid, test, adjacency, digest)
 
 
+# how many triples a notebook shows, and how many are written at once
+_SHOWN, _LINES = 10, 1 << 16
 _VOCABULARY = ("blob", "offsets", "table")
 
 

@@ -24,7 +24,7 @@ from kgagg.graph.graph import Graph
 from kgagg.mining import _counting
 from kgagg.mining.bodies import BodyCounter
 from kgagg.rules.ruleset import RuleSet
-from kgagg.rules.shapes import CYCLIC, FROM_Y, GENERAL, SIDE, XX
+from kgagg.rules.shapes import BARE, CYCLIC, FROM_Y, GENERAL, SIDE, XX
 from kgagg.util.machine import processors
 from kgagg.util.progress import Progress
 
@@ -56,7 +56,26 @@ def reestimate(
     quiet : bool
         Show no progress.
     """
-    predicted, correct = count(rules, graph, meaning, threads=threads, quiet=quiet)
+    return _with_counts(rules, *count(rules, graph, meaning, threads=threads, quiet=quiet))
+
+
+def with_missing_counts(engine: Engine, threads: int | None = None) -> Engine:
+    """Return the engine with counts on train for rules that came without statistics.
+
+    By PyClause's semantics they stay as they are: always right.
+    """
+    rules = engine.rules
+    bare = np.flatnonzero(rules.flags & BARE)
+    if not len(bare) or engine.semantics.name == "pyclause":
+        return engine
+    predicted, correct = rules.predicted.copy(), rules.correct.copy()
+    counts = count(rules[bare], engine.graph, engine.semantics, threads=threads)
+    predicted[bare], correct[bare] = counts
+    return Engine(engine.graph, _with_counts(rules, predicted, correct), engine.semantics)
+
+
+def _with_counts(rules: RuleSet, predicted: np.ndarray, correct: np.ndarray) -> RuleSet:
+    """Return the rules with other counts, ranked again."""
     confidence = rules.settings.of(rules.types, predicted, correct)
     order = np.lexsort((rules.line, rules.source, -confidence))
     columns: dict[str, Any] = rules.columns() | {

@@ -14,6 +14,7 @@ import yaml
 from kgagg.commands import mine
 from kgagg.commands.parser import Parser
 from kgagg.data.registry import NAME, is_name, registry
+from kgagg.data.triples import split_file
 from kgagg.errors import InputError, nearest
 from kgagg.mining.jars import DEFAULT, JARS, in_cache
 from kgagg.strategies.registry import strategy
@@ -56,6 +57,18 @@ class Source:
     def jar(self) -> str:
         """The jar that mines; empty if none does."""
         return str((self.options or {}).get("jar", DEFAULT.get(self.miner, "")))
+
+
+def places(config: Config) -> dict[str, str]:
+    """Return the datasets by name: a registered one is its own place, others are on this machine.
+
+    A folder or a file is named by its last part, without the ending of a file.
+    """
+
+    def name(place: str) -> str:
+        return place if place in registry() else Path(place).name.partition(".")[0]
+
+    return {name(place): place for place in config["datasets"]}
 
 
 def source(config: Config, rules: str, dataset: str) -> Source:
@@ -137,7 +150,11 @@ def _properties(error: Any) -> list[str]:
 
 
 def _problems(config: Config) -> Iterator[str]:
-    yield from _unknown("datasets", config["datasets"], registry())
+    known = places(config)
+    if len(known) < len(config["datasets"]):
+        yield "datasets: two have the same name"
+    for name, place in known.items():
+        yield from _misplaced(name, place)
     yield from _unknown("rules", config["rules"], config["rule_sets"])
     for name in config["strategies"]:
         try:
@@ -149,7 +166,8 @@ def _problems(config: Config) -> Iterator[str]:
         entry = config["rule_sets"][name]
         if not is_name(name):
             yield f"rule_sets.{name}: {NAME}"
-        yield from _unknown(f"rule_sets.{name}.datasets", entry.get("datasets", ()), registry())
+        names = [*registry(), *known]
+        yield from _unknown(f"rule_sets.{name}.datasets", entry.get("datasets", ()), names)
         for dataset, own in entry.get("datasets", {}).items():
             if "digest" in own and "file" not in own:
                 yield f"rule_sets.{name}.datasets.{dataset}: a digest without a file"
@@ -158,12 +176,29 @@ def _problems(config: Config) -> Iterator[str]:
             yield f"rule_sets.{name}: paper: {paper} is taken by {beside[paper]}"
         if paper:
             beside[paper] = name
-        for dataset in config["datasets"]:
+        for dataset in known:
             found = source(config, name, dataset)
-            known = _options(found.miner) if found.miner else ()
-            yield from _unknown(f"rule_sets.{name}.options", found.options or (), known)
+            options = _options(found.miner) if found.miner else ()
+            yield from _unknown(f"rule_sets.{name}.options", found.options or (), options)
             if found.kind == "supplied" and not Path(found.file).is_file():
                 yield f"rule_sets.{name}.datasets.{dataset}: {found.file}: no such file"
+
+
+def _misplaced(name: str, place: str) -> Iterator[str]:
+    """Report a dataset that is neither registered nor a folder with three splits."""
+    if place in registry():
+        return
+    folder = Path(place)
+    if not folder.exists():
+        yield from _unknown("datasets", [place], registry())
+    elif not re.fullmatch(r"[\w-]+", name):
+        yield f"datasets: {place}: expected a name of letters, digits, - and _"
+    elif folder.is_file():
+        yield f"datasets: {place}: is not split (kgagg split)"
+    else:
+        for split in ("train", "valid", "test"):
+            if split_file(folder, split) is None:
+                yield f"datasets: {place}: has no {split}.txt (kgagg split)"
 
 
 def _unknown(where: str, names: Iterable[str], known: Iterable[str]) -> Iterator[str]:
@@ -186,7 +221,7 @@ def usable(config: Config) -> list[str]:
     def at_hand(rules: str) -> bool:
         if not config["rule_sets"][rules].get("optional"):
             return True
-        jars = {source(config, rules, dataset).jar for dataset in config["datasets"]} - {""}
+        jars = {source(config, rules, dataset).jar for dataset in places(config)} - {""}
         return all(jar not in JARS or in_cache(JARS[jar].artifact) for jar in jars)
 
     return [rules for rules in config["rules"] if at_hand(rules)]

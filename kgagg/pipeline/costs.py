@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from kgagg.data.registry import registry
-from kgagg.pipeline.configuration import source
+from kgagg.pipeline.configuration import places, source
 from kgagg.util.text import markdown
 
 # rules for each triple of train, the most that was seen
@@ -51,8 +51,9 @@ def cost(
 ) -> Cost:
     """Estimate one job of a stage, for a rule set on a dataset if it is for one."""
     if dataset is None:
-        many = len(config["datasets"]) * len(config["rules"])
-        largest = max(_size(name)["train"] for name in config["datasets"])
+        names = places(config)
+        many = len(names) * len(config["rules"])
+        largest = max(_size(name)["train"] for name in names)
         return Cost(START + 2 * many, BASE + largest // 1000)
     size = _size(dataset)
     if rules is None:
@@ -99,7 +100,9 @@ def _heap(train: int) -> int:
 @cache
 def _size(dataset: str) -> Mapping[str, int]:
     """Return the number of triples of each split, as far as it is known without fetching."""
-    entry = registry()[dataset]
+    entry = registry().get(dataset)
+    if entry is None:
+        return UNKNOWN
     if entry.paper:
         return entry.paper
     files = {split: entry.folder / f"{split}.txt" for split in UNKNOWN}

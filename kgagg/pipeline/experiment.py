@@ -16,7 +16,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kgagg.pipeline.configuration import Config, Source, check, source, typed, usable
+from kgagg.data.datasets import fetch
+from kgagg.data.download import digest_of, obtain
+from kgagg.data.registry import find
+from kgagg.data.triples import split_file
+from kgagg.errors import InputError, Unavailable
+from kgagg.mining.jars import JARS
+from kgagg.pipeline.configuration import Config, Source, check, places, source, typed, usable
 from kgagg.pipeline.costs import Cost, cost, plan
 from kgagg.strategies.base import Strategy
 from kgagg.strategies.registry import strategy
@@ -55,6 +61,8 @@ class Experiment:
         With numbers for what looks like numbers (see `typed`).
     datasets, rules : list of str
         What is run: each rule set on each dataset.
+    places : dict of str to str
+        The name of each registered dataset, or where it is on this machine.
     strategies : dict of str to Strategy
         By label, which is the name without a star.
     fitted : list of str
@@ -79,7 +87,8 @@ class Experiment:
         self.base = Path(os.path.relpath(base))
         self.config: dict[str, Any] = typed(config)
         check(self.config, self.base / "workflow" / "schemas" / "config.schema.yaml")
-        self.datasets: list[str] = self.config["datasets"]
+        self.places = places(self.config)
+        self.datasets = list(self.places)
         self.rules = usable(self.config)
         self.strategies: dict[str, Strategy] = {
             name.replace("*", "-star"): strategy(name) for name in self.config["strategies"]
@@ -121,6 +130,39 @@ class Experiment:
         """Everything that comes from elsewhere: data, jars, pinned rules."""
         jars = [f"<results>/jars/{jar}.jar" for jar in self.jars]
         return [*self.all_data, *jars, *self._pinned()]
+
+    def content(self, dataset: str) -> str:
+        """Return a digest of the content of a dataset."""
+        place = self.places[dataset]
+        if place == dataset:
+            return find(dataset).key
+        files = (split_file(Path(place), split) for split in ("train", *self.splits))
+        return " ".join(digest_of(file, "sha256")[:16] for file in files if file)
+
+    def unreachable(self, results: str) -> list[str]:
+        """Bring what has to be fetched to the cache; return the names of what cannot be had.
+
+        Parameters
+        ----------
+        results : str
+            The folder of the run; what is there already is not fetched again.
+        """
+        mirror = Path(self.config["mirror"]) if self.config["mirror"] else None
+        options: dict[str, Any] = {"mirror": mirror, "offline": self.config["offline"]}
+        missing = []
+        for name, place in self.places.items():
+            if place == name and not (Path(results) / "data" / name / "train.txt").exists():
+                try:
+                    fetch(find(name), quiet=True, **options)
+                except (Unavailable, InputError):
+                    missing.append(name)
+        for jar in self.jars:
+            if jar in JARS and not (Path(results) / "jars" / f"{jar}.jar").exists():
+                try:
+                    obtain(JARS[jar].artifact, quiet=True, **options)
+                except (Unavailable, InputError):
+                    missing.append(f"{jar}.jar")
+        return missing
 
     @property
     def run(self) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class Predictions:
             facts["rules"],
             [self.engine.rules.text(row) for row in facts["rule"].tolist()],
         )
-        return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+        return graph.labelled(pd.DataFrame(dict(zip(COLUMNS, columns, strict=True))))
 
 
 def chosen_relations(graph: Graph, names: Sequence[str] | None) -> np.ndarray:

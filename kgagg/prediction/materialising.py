@@ -137,4 +137,4 @@ def _named(graph: Graph, rules: RuleSet, relation: int, facts: np.ndarray) -> pd
         rules.confidence[facts["rule"]],
         texts[row],
     )
-    return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+    return graph.labelled(pd.DataFrame(dict(zip(COLUMNS, columns, strict=True))))

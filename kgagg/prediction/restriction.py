@@ -38,8 +38,6 @@ def allowed_entities(
     allowed = np.ones((2, len(graph.entities)), np.bool_)
     for row, names in enumerate((tails, heads)):
         if names is not None:
-            if isinstance(names, str):
-                raise InputError(f"{names!r}: expected a list of entities")
             numbers = [graph.entities.require(name, "entity") for name in names]
             allowed[row] = False
             allowed[row, numbers] = True

@@ -64,7 +64,7 @@ class Scored:
             self.rank[:, 1],
             self.rank[:, 0],
         )
-        return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+        return graph.labelled(pd.DataFrame(dict(zip(COLUMNS, columns, strict=True))))
 
 
 def score_triples(

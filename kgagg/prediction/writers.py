@@ -164,7 +164,7 @@ def write_answers(path: Place, answers: Iterable[Answers], graph: Graph, form: s
         entities, relations = graph.entities.names(), graph.relations.names()
         with printing_or_writing(path) as file:
             for one in answers:
-                json.dump(_object(one, entities, relations), file, ensure_ascii=False)
+                json.dump(_object(one, entities, relations, graph), file, ensure_ascii=False)
                 file.write("\n")
         return
     with table_writer(path, form) as write:
@@ -176,7 +176,7 @@ def answer_tables(answers: Iterable[Answers], graph: Graph) -> Iterator[pd.DataF
     """Yield tables of many answers by name, at least one, in which each answer has a row.
 
     Columns are ``head``, ``relation``, ``tail``, ``direction`` (what was missing), ``rank`` from 1,
-    ``score`` and ``known``.
+    ``score`` and ``known``; and labels, if the graph has any (see `Graph.labelled`).
     """
     import pandas as pd
 
@@ -189,16 +189,18 @@ def answer_tables(answers: Iterable[Answers], graph: Graph) -> Iterator[pd.DataF
         text = [each[ids] for each, ids in zip(names, columns, strict=False)]
         rank, score, known = columns[len(names) :]
         cells = (*text, rank.astype(np.int32), score, known.astype(bool))
-        yield pd.DataFrame(dict(zip(COLUMNS, cells, strict=True)))
+        yield graph.labelled(pd.DataFrame(dict(zip(COLUMNS, cells, strict=True))))
     if empty:
         kinds = (*(object,) * len(names), np.int32, np.float64, np.bool_)
         nothing: dict[str, np.ndarray] = {
             name: np.empty(0, kind) for name, kind in zip(COLUMNS, kinds, strict=True)
         }
-        yield pd.DataFrame(nothing)
+        yield graph.labelled(pd.DataFrame(nothing))
 
 
-def _object(one: Answers, entities: list[str], relations: list[str]) -> dict[str, Any]:
+def _object(
+    one: Answers, entities: list[str], relations: list[str], graph: Graph
+) -> dict[str, Any]:
     """Return the JSON object of a query; what is missing is null."""
     rows = zip(*map(np.ndarray.tolist, (*one.candidates, one.known)), strict=True)
     what, names = ("relation", relations) if one.relation == MISSING else ("entity", entities)
@@ -207,6 +209,9 @@ def _object(one: Answers, entities: list[str], relations: list[str]) -> dict[str
         "relation": None if one.relation == MISSING else relations[one.relation],
         "tail": None if one.tail == MISSING else entities[one.tail],
         "answers": [
-            {what: names[number], "score": score, "known": known} for number, score, known in rows
+            {what: names[number]}
+            | ({"label": graph.label(names[number])} if graph.labels else {})
+            | {"score": score, "known": known}
+            for number, score, known in rows
         ],
     }

@@ -636,7 +636,8 @@ class RuleSet:
         if self.entities.same_as(entities) and self.relations.same_as(relations):
             return self
         known_relation = self.relations.numbers_in(relations)
-        known_entity = self.entities.numbers_in(entities)
+        # there may be no constant at all
+        known_entity = np.append(self.entities.numbers_in(entities), np.int32(-1))
         sizes = np.diff(self.body_ptr)
         is_general = np.repeat(np.arange(len(sizes)) >= self._first_general, sizes)
         keys = _with_relations(self.body_keys, is_general, lambda x: known_relation[x])
@@ -645,7 +646,7 @@ class RuleSet:
         bad_body[np.searchsorted(self.body_ptr, bad_keys, side="right") - 1] = True
         relation = known_relation[self.relation]
         constants = [
-            np.where(column < 0, column, known_entity[column])
+            np.where(column < 0, column, known_entity[np.maximum(column, 0)])
             for column in (self.head_constant, self.body_constant)
         ]
         unknown = {

@@ -6,7 +6,7 @@ Every dialect is read in two steps. Its own parser turns a line into a head atom
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import permutations
 from typing import NamedTuple
 
@@ -87,6 +87,18 @@ class Rule(NamedTuple):
     body_constant: str | None
     path: tuple[tuple[str, int], ...]
     atoms: tuple[tuple[str, int, int], ...] = ()
+
+    def labelled(self, labels: Mapping[str, str]) -> Rule:
+        """Return the rule with labels in place of names that have one, to be shown."""
+        if not labels:
+            return self
+        return self._replace(
+            relation=labels.get(self.relation, self.relation),
+            head_constant=self.head_constant and labels.get(self.head_constant, self.head_constant),
+            body_constant=self.body_constant and labels.get(self.body_constant, self.body_constant),
+            path=tuple((labels.get(name, name), way) for name, way in self.path),
+            atoms=tuple((labels.get(name, name), a, b) for name, a, b in self.atoms),
+        )
 
 
 def arrange(head: Atom, body: list[Atom]) -> Rule:

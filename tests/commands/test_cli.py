@@ -142,7 +142,7 @@ def test_what_is_not_installed_is_told(
         (["kgagg", "ra"], {"rank"}),
         (["kgagg", "mine", "na"], {"native"}),
         (["kgagg", "evaluate", "umls", "--spl"], {"--split"}),
-        (["kgagg", "evaluate", "umls", "rules.txt", "--split", "v"], {"valid"}),
+        (["kgagg", "rank", "umls", "rules.txt", "--split", "v"], {"valid"}),
         (["kgagg", "stats", "nat"], {"nations", "native.d"}),
     ],
 )

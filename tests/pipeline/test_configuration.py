@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kgagg.errors import InputError
-from kgagg.pipeline.configuration import check, source, typed, usable
+from kgagg.pipeline.configuration import check, places, source, typed, usable
 from kgagg.pipeline.costs import cost, plan
 
 ROOT = Path(__file__).parents[2]
@@ -124,3 +124,25 @@ def test_the_plan_grows_with_the_data(paper: dict[str, Any]) -> None:
     assert small.memory < large.memory
     table = plan(paper, ["anyburl", "amie"], ["learned"], 30)
     assert [line.split()[1] for line in table.splitlines()[3:]][-1] == "all"
+
+
+def test_a_dataset_may_be_a_folder(paper: dict[str, Any], tmp_path: Path) -> None:
+    folder = tmp_path / "people"
+    folder.mkdir()
+    (folder / "train.csv").write_text("head,relation,tail\na,r,b\n")
+    own = changed(paper, "datasets", ["wnrr", str(folder)])
+    with pytest.raises(InputError, match=r"people: has no valid\.txt \(kgagg split\)"):
+        check(own, SCHEMA)
+    for split in ("valid", "test"):
+        (folder / f"{split}.csv").write_text("a,r,b\n")
+    check(own, SCHEMA)
+    check(changed(own, "rule_sets/amie/datasets", {"people": {"options": {}}}), SCHEMA)
+    assert places(own) == {"wnrr": "wnrr", "people": str(folder)}
+    for wrong, message in (
+        ([str(folder), str(tmp_path / "x" / ".." / "people")], "two have the same name"),
+        ([str(folder / "train.csv")], "is not split"),
+        ([str(tmp_path)], "has no train.txt"),
+    ):
+        (tmp_path / "x").mkdir(exist_ok=True)
+        with pytest.raises(InputError, match=message):
+            check(changed(paper, "datasets", wrong), SCHEMA)

@@ -17,6 +17,7 @@ from waiting import wait_for
 from workflows import BYTES, CONFIG, ROOT, command, content, jobs, offline, snakemake, succeed
 
 from kgagg.data.download import digest_of
+from kgagg.graph.graph import SPLITS
 from kgagg.report.manifest import differences
 from kgagg.report.results import read_json
 
@@ -46,6 +47,32 @@ def test_costs_are_predicted_by_a_target_of_their_own(tmp_path: Path) -> None:
     assert "Predicted cost on 2 cores" in run.stdout
     stages = ("fetch", "mine", "rules", "apply", "fit", "aggregate", "time", "report", "all")
     assert all(re.search(rf"^\| {stage} ", table, re.M) for stage in stages)
+
+
+def test_a_folder_is_planned_again_when_its_content_changes(tmp_path: Path) -> None:
+    folder = tmp_path / "people"
+    folder.mkdir()
+    for split in SPLITS:
+        (folder / f"{split}.csv").write_text("head,relation,tail\na,r,b\nb,r,c\n")
+    config = tmp_path / "people.yaml"
+    config.write_text(yaml.safe_dump(CONFIG | {"datasets": [str(folder)]}))
+    assert jobs(snakemake(tmp_path, "--dry-run", "fetch", config=config))["dataset"] == 1
+    succeed(snakemake(tmp_path, "fetch", config=config))
+    assert (tmp_path / "out/data/people/train.txt").read_text() == "a\tr\tb\nb\tr\tc\n"
+    assert "Nothing to be done" in succeed(snakemake(tmp_path, "--dry-run", "fetch", config=config))
+    (folder / "valid.csv").write_text("head,relation,tail\na,r,c\n")
+    assert jobs(snakemake(tmp_path, "--dry-run", "fetch", config=config))["dataset"] == 1
+
+
+def test_what_cannot_be_reached_is_told_before_anything_runs(tmp_path: Path) -> None:
+    config = tmp_path / "far.yaml"
+    far = {"datasets": ["codex-l", "wikidata5m"], "offline": True}
+    config.write_text(yaml.safe_dump(CONFIG | far))
+    run = snakemake(tmp_path, config=config)
+    assert run.returncode == 1
+    told = "cannot reach: codex-l, wikidata5m; put them into KGAGG_MIRROR, or run config/demo.yaml"
+    assert told in run.stdout + run.stderr
+    assert not list((tmp_path / "out").rglob("*.log"))
 
 
 def upstream(run: subprocess.CompletedProcess[str]) -> dict[str, set[str]]:

@@ -293,3 +293,10 @@ def test_rules_of_another_graph(shared_data: Path, tmp_path: Path) -> None:
     rules = RuleSet.read(path, (graph.entities, graph.relations))
     assert set(rules.report.unusable) == {"unknown entity", "unknown relation"}
     assert all(name in string.printable for name in rules.relations[0])
+
+
+def test_rules_without_constants_are_used_with_any_graph() -> None:
+    graph = Graph.from_triples([("a", "r", "b"), ("b", "r", "c"), ("c", "s", "a")])
+    rules = RuleSet.from_text("s(X,Y) <= r(X,A), r(A,Y)\nr(X,X) <= r(X,A)")
+    found = rules.translated(graph.entities, graph.relations)
+    assert [one.rule for one in found] == [one.rule for one in rules]

@@ -2,7 +2,6 @@
 from snakemake.exceptions import WorkflowError
 
 from kgagg.data.download import digest_of
-from kgagg.data.registry import find
 from kgagg.errors import InputError
 from kgagg.pipeline import experiment as files
 from kgagg.pipeline.experiment import Experiment, folder_of
@@ -30,6 +29,11 @@ wildcard_constraints:
 # Snakemake does not look at what else has changed for a job behind one that is to run.
 onstart:
     print(experiment.costs(workflow.cores), file=sys.stderr)
+    # before any job, and not for the table of costs alone
+    if "plan" not in sys.argv and (missing := experiment.unreachable(config["results"])):
+        raise WorkflowError(
+            f"cannot reach: {', '.join(missing)}; put them into KGAGG_MIRROR, or run config/demo.yaml"
+        )
     shell("kgagg compile --quiet")
 
 

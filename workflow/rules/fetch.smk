@@ -19,10 +19,11 @@ rule dataset:
     params:
         folder=lambda wildcards, output: os.path.dirname(os.path.dirname(output[0])),
         network=experiment.network,
-        content=lambda wildcards: find(wildcards.dataset).key,
+        place=lambda wildcards: experiment.places[wildcards.dataset],
+        content=lambda wildcards: experiment.content(wildcards.dataset),
     shell:
         r"""
-        kgagg fetch {wildcards.dataset:q} \
+        kgagg fetch {params.place:q} \
             --to {params.folder:q} \
             {params.network:q} &>{log:q}
         """

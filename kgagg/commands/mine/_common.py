@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -96,5 +95,5 @@ def tell(path: Path, record: dict[str, Any]) -> None:
     seconds = sum(run["seconds"] for run in record["runs"])
     peak = max(run["peak_memory_mb"] for run in record["runs"])
     for warning in record.get("warnings", ()):
-        print(f"kgagg: warning: {warning}", file=sys.stderr)
+        options.warn(warning)
     print(f"{path}: {total:,} rules ({kinds}) in {span(seconds)}, {peak:,} MB; see {path}.json")
