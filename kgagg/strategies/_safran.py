@@ -40,8 +40,125 @@ def _root(parent, one):
     return one
 
 
+# the top bit of each of four numbers of 16 bits, and the other bits
+_TOP, _REST = np.uint64(0x8000800080008000), np.uint64(0x7FFF7FFF7FFF7FFF)
+
+
+@inner_jit
+def _equal(words, one, other):
+    """Count the equal numbers of 16 bits in two rows of `words`, uint64[rows, hashes / 4].
+
+    A number of the sum has its top bit if the difference in its place is not zero.
+    """
+    total = np.uint64(0)
+    for k in range(words.shape[1]):
+        x = words[one, k] ^ words[other, k]
+        total += (~(((x & _REST) + _REST) | x) & _TOP) >> np.uint64(15)
+    count = 0
+    for lane in range(4):
+        count += int((total >> np.uint64(16 * lane)) & np.uint64(0xFFFF))
+    return count
+
+
 @jit
-def order_block(sketches, number, kind, scale):
+def compare_block(words, number, kind, level, best, which):
+    """Count the equal hashes of rules that are compared.
+
+    The first rules are compared with each other. Each other one is compared with these, and of
+    each kind the most similar is kept.
+
+    Parameters
+    ----------
+    words : uint64[sets, hashes / 4]
+        Sketches, four hashes in a word.
+    number : int32[rules]
+        The set of each rule.
+    kind : uint8[rules]
+    level : uint8[pairs of the first rules]
+        Set here: row after row of the lower triangle.
+    best : uint8[other rules, kinds]
+        Set here: how many hashes are equal to those of the most similar rule of each kind.
+    which : int32[other rules, kinds]
+        Set here: which rule that is; the first of those that are equally similar.
+    """
+    first = len(number) - len(best)
+    at = 0
+    for i in range(first):
+        for j in range(i):
+            level[at] = _equal(words, number[i], number[j])
+            at += 1
+    for i in range(len(best)):
+        best[i], which[i] = 0, 0
+        for j in range(first):
+            equal = _equal(words, number[first + i], number[j])
+            if equal > best[i, kind[j]]:
+                best[i, kind[j]], which[i, kind[j]] = equal, j
+
+
+@jit
+def scale_block(level, best, which, kind, scale, hashes, scaled, joined, other):
+    """Set the levels at which pairs of rules join.
+
+    Parameters
+    ----------
+    level, best, which, kind
+        See `compare_block`.
+    scale : float64[kinds, kinds]
+        By which similarities of rules of two kinds are multiplied.
+    hashes : int
+        Of a sketch.
+    scaled : uint8[pairs of the first rules]
+        Set here, as are the next two.
+    joined : uint8[other rules]
+        Of each other rule the level at which it joins ...
+    other : int32[other rules]
+        ... this one of the first.
+    """
+    first, at = len(kind) - len(best), 0
+    for i in range(first):
+        for j in range(i):
+            scaled[at] = min(hashes, int(level[at] * scale[kind[i], kind[j]]))
+            at += 1
+    for i in range(len(best)):
+        joined[i], other[i] = 0, 0
+        for k in range(best.shape[1]):
+            value = min(hashes, int(best[i, k] * scale[kind[first + i], k]))
+            if value > joined[i]:
+                joined[i], other[i] = value, which[i, k]
+
+
+@inner_jit
+def _pairs(scaled, joined, other, hashes):
+    """Return the pairs that join, int32[pairs, 2], by descending level, and levels: uint8."""
+    first, at = 0, 0
+    start = np.zeros(hashes + 2, np.int64)
+    for value in scaled:
+        start[hashes - value + 1] += 1
+    for value in joined:
+        start[hashes - value + 1] += 1
+    start = np.cumsum(start)
+    # of level 0 none is joined
+    pairs, levels = np.empty((start[hashes], 2), np.int32), np.empty(start[hashes], np.uint8)
+    while at < len(scaled):
+        first += 1
+        for j in range(first):
+            value = scaled[at]
+            at += 1
+            if value > 0:
+                to = start[hashes - value]
+                pairs[to, 0], pairs[to, 1], levels[to] = first, j, value
+                start[hashes - value] += 1
+    for i in range(len(joined)):
+        value = joined[i]
+        if value > 0:
+            to = start[hashes - value]
+            pairs[to, 0], pairs[to, 1], levels[to] = first + 1 + i, other[i], value
+            start[hashes - value] += 1
+    return pairs, levels
+
+
+@jit
+def order_block(scaled, joined, other, hashes, count):
     """Put rules into an order in which clusters at every threshold are neighbours.
 
     Kruskal's method: pairs are joined by descending similarity, and the lists of what they join
@@ -49,12 +166,10 @@ def order_block(sketches, number, kind, scale):
 
     Parameters
     ----------
-    sketches : uint16[sets, hashes]
-    number : int32[rules]
-        The set of each rule.
-    kind : uint8[rules]
-    scale : float64[kinds, kinds]
-        By which similarities of rules of two kinds are multiplied.
+    scaled, joined, other, hashes
+        See `scale_block`.
+    count : int
+        How many rules there are.
 
     Returns
     -------
@@ -63,42 +178,17 @@ def order_block(sketches, number, kind, scale):
         The level at which a rule joins the one before it; 0 for never. Rules are in one cluster
         at a threshold if all levels between them are greater.
     """
-    n, hashes = len(number), sketches.shape[1]
-    level = np.empty(n * (n - 1) // 2, np.uint8)
-    start = np.zeros(hashes + 2, np.int64)
-    at = 0
-    for i in range(n):
-        one = sketches[number[i]]
-        for j in range(i):
-            other, equal = sketches[number[j]], 0
-            for k in range(hashes):
-                equal += one[k] == other[k]
-            value = min(hashes, int(equal * scale[kind[i], kind[j]]))
-            level[at] = value
-            start[hashes - value + 1] += 1
-            at += 1
-    start = np.cumsum(start)
-    # of level 0 none is joined
-    pairs = np.empty((start[hashes], 2), np.int32)
-    at = 0
-    for i in range(n):
-        for j in range(i):
-            value = level[at]
-            at += 1
-            if value > 0:
-                pairs[start[hashes - value], 0] = i
-                pairs[start[hashes - value], 1] = j
-                start[hashes - value] += 1
+    n = count
+    pairs, levels = _pairs(scaled, joined, other, hashes)
     parent, last = np.arange(n), np.arange(n)
     following = np.full(n, -1)
     gap_before = np.zeros(n, np.uint8)
     for p in range(len(pairs)):
         a, b = _root(parent, pairs[p, 0]), _root(parent, pairs[p, 1])
         if a != b:
-            i, j = pairs[p, 0], pairs[p, 1]
             parent[b] = a
             following[last[a]] = b
-            gap_before[b] = level[i * (i - 1) // 2 + j]
+            gap_before[b] = levels[p]
             last[a] = last[b]
     order, gap = np.empty(n, np.int64), np.zeros(n, np.uint8)
     at = 0

@@ -14,12 +14,14 @@ Similarity is the Jaccard index of what rules predict, by MinHash. Where kgagg d
   train; rules with other constants predict other facts;
 - for cyclic rules it is that of what they predict for the queries of valid;
 - a cyclic rule is not compared with others; zero, reflexive and general rules are alone;
+- of the rules that can be similar, the 4 096 of most confidence are compared with each other; each
+  further one joins the most similar of these;
 - dangling rules keep their weight, ties count by the expected rank, and sums are exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
@@ -40,6 +42,8 @@ from kgagg.util.checks import expect_arrays, expect_within
 from kgagg.util.progress import Progress
 
 LEVELS, PATHS = 200, 4
+# rules of a block that are all compared with each other
+COMPARED = 4096
 # firings of cyclic rules to take into their sketches
 _SAMPLE = 10_000_000
 _ROWS = 1 << 16
@@ -132,7 +136,6 @@ class Safran(Strategy):
         rules, queries = engine.rules, valid.queries
         generator = np.random.default_rng(fitting.seed)
         sketches, number = _sketches(rules, engine.graph.adjacency, valid, generator)
-        blocks = _blocks(rules)
         target_slot = np.repeat(queries.slots, np.diff(queries.target_ptr))
         count = 2 * len(engine.graph.relations)
 
@@ -142,14 +145,14 @@ class Safran(Strategy):
 
         # choice 0 is MAX+, then come the levels of one path after the other
         found = [totals(reciprocal_ranks(valid, -valid.level[None].astype(np.float64)).T)]
-        paths = []
+        scales = [_scale(generator, path) for path in range(PATHS)]
         with (
-            Progress("cluster", PATHS, "paths", quiet=fitting.quiet) as progress,
+            Progress("cluster", PATHS + 1, "passes", quiet=fitting.quiet) as progress,
             ThreadPoolExecutor(fitting.workers) as pool,
         ):
-            for path in range(PATHS):
-                place, gap = _order(sketches, number, rules, blocks, _scale(generator, path), pool)
-                paths.append((place, gap))
+            paths = _orders(sketches, number, rules, scales, pool)
+            progress.add(1)
+            for place, gap in paths:
                 found.append(totals(_sweep(valid, place, gap, pool)))
                 progress.add(1)
         total = np.concatenate(found)
@@ -258,30 +261,49 @@ def _cyclic_firings(
         yield number[rules[taken]], rows[taken]
 
 
-def _order(
+def _orders(
     sketches: np.ndarray,
     number: np.ndarray,
     rules: RuleSet,
-    blocks: list[np.ndarray],
-    scale: np.ndarray,
+    scales: Sequence[np.ndarray],
     pool: ThreadPoolExecutor,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the place of each rule, int32[rules], and the level before each place, uint8."""
-    place, gap = np.empty(len(rules), np.int32), np.zeros(len(rules), np.uint8)
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return by path the place of each rule, int32[rules], and the level before each, uint8."""
+    blocks = _blocks(rules)
     starts = np.cumsum([0, *map(len, blocks)])
+    words = sketches.view(np.uint64)
+    paths = [(np.empty(len(rules), np.int32), np.zeros(len(rules), np.uint8)) for _ in scales]
 
     def run(block: np.ndarray, start: int) -> None:
-        order, levels = _safran.order_block(sketches, number[block], rules.kind[block], scale)
-        place[block[order]] = np.arange(start, start + len(block))
-        gap[start : start + len(block)] = levels
+        for (place, gap), (order, levels) in zip(
+            paths, _block_orders(words, number[block], rules.kind[block], scales), strict=True
+        ):
+            place[block[order]] = np.arange(start, start + len(block))
+            gap[start : start + len(block)] = levels
 
     several = [(b, s) for b, s in zip(blocks, starts.tolist(), strict=False) if len(b) > 1]
     alone = [(b[0], s) for b, s in zip(blocks, starts.tolist(), strict=False) if len(b) == 1]
     if alone:
         rows, at = np.array(alone).T
-        place[rows] = at
+        for place, _ in paths:
+            place[rows] = at
     list(pool.map(lambda one: run(*one), several))
-    return place, gap
+    return paths
+
+
+def _block_orders(
+    words: np.ndarray, number: np.ndarray, kind: np.ndarray, scales: Sequence[np.ndarray]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the order of a block's rules and the levels between them, for each of `scales`."""
+    first = min(len(number), COMPARED)
+    others = len(number) - first
+    level = np.empty(first * (first - 1) // 2, np.uint8)
+    best, which = np.empty((others, 3), np.uint8), np.empty((others, 3), np.int32)
+    _safran.compare_block(words, number, kind, level, best, which)
+    scaled, joined, other = np.empty_like(level), np.empty(others, np.uint8), which[:, 0].copy()
+    for scale in scales:
+        _safran.scale_block(level, best, which, kind, scale, LEVELS, scaled, joined, other)
+        yield _safran.order_block(scaled, joined, other, LEVELS, len(number))
 
 
 def _sweep(

@@ -47,19 +47,35 @@ def test_the_best_of_a_cluster_counts() -> None:
     assert np.array_equal(every.score(firings), -firings.level)
 
 
-@given(st.integers(1, 9), st.integers(0, 2**32 - 1))
-def test_neighbours_in_the_order_are_the_clusters_at_each_threshold(n: int, seed: int) -> None:
+@given(st.integers(1, 9), st.sampled_from([1, 3, 9]), st.integers(0, 2**32 - 1))
+def test_neighbours_in_the_order_are_the_clusters_at_each_threshold(
+    n: int, compared: int, seed: int
+) -> None:
+    """The first `compared` rules with each other, and each other one with the closest of them."""
     generator = np.random.default_rng(seed)
-    hashes = 6
+    hashes = 8
     sketches = generator.integers(0, 3, (n, hashes)).astype(np.uint16)
     kind = generator.integers(0, 3, n).astype(np.uint8)
     half = generator.choice([0.5, 1.0], (3, 3))
     scale = np.minimum(half, half.T)
-    order, gap = _safran.order_block(sketches, np.arange(n, dtype=np.int32), kind, scale)
+    number = np.arange(n, dtype=np.int32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "COMPARED", compared)
+        ((order, gap),) = module._block_orders(sketches.view(np.uint64), number, kind, [scale])
     assert sorted(order) == list(range(n))
     assert gap[0] == 0
     same = (sketches[:, None] == sketches[None]).sum(axis=2)
     similarity = np.floor(same * scale[kind[:, None], kind[None]])
+    for i in range(compared, n):
+        # of each kind the most similar, and of these the one that joins at the highest level
+        closest = [
+            max(np.flatnonzero(kind[:compared] == k), key=lambda j: same[i, j])
+            for k in np.unique(kind[:compared])
+        ]
+        other = max(closest, key=lambda j: similarity[i, j])
+        level = similarity[i, other]
+        similarity[i] = similarity[:, i] = 0
+        similarity[i, other] = similarity[other, i] = level
     for threshold in range(hashes + 1):
         label = np.empty(n, np.int64)
         label[order] = np.cumsum(gap <= threshold)
