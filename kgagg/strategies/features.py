@@ -21,6 +21,9 @@ valid never shows. They come in families:
     the candidate to known answers of the query? Rules of length 3 say so one by one. A
     property counts by how much its relation tells about the query's: how often entities that share
     the one share the other in train.
+``walks``
+    How near the candidate is to the query's entity: walks of up to three steps along edges of any
+    relation, in which steps from and to entities with many facts count little.
 ``types``
     Whether the relations of the candidate go with those of the answers that the relation has.
 ``query``
@@ -49,7 +52,7 @@ from kgagg.strategies.factors import DISCOUNT, finite
 from kgagg.strategies.fitting import inverse
 from kgagg.util.checks import expect, expect_arrays, expect_within
 
-FAMILIES = ("rules", "factors", "ranks", "facts", "degrees", "similar", "types", "query")
+FAMILIES = ("rules", "factors", "ranks", "facts", "degrees", "similar", "walks", "types", "query")
 # the families of which the features sum up rules
 OF_RULES = ("rules", "factors")
 # of how many rules the confidence is a feature, and of how many type, length and support
@@ -59,6 +62,8 @@ LENGTHS = ("cyclic 1", "cyclic 2", "cyclic 3 or more")
 KINDS = (*TYPES, *LENGTHS)
 # properties that more entities have say nothing; of more answers every second, third, ... is taken
 _MOST = (3000, 50)
+# walks do not go on from entities with more facts
+_WIDEST = 1000
 # how many properties of an entity and relation are tried for agreement, and how many count for a
 # relation before it has any
 _SAMPLED, _PRIOR = 8, 20.0
@@ -70,6 +75,7 @@ _SIMILAR = (
     "similarity to known answers",
     "similarity to the query's entity",
 )
+_WALKS = ("walks of 1 step", "walks of 2 steps", "walks of 3 steps", "share of near neighbours")
 _TYPES = ("mean affinity", "greatest affinity", "least affinity", "affinity")
 _PLACE = ("rank", "distance to the best", "distance to the others")
 
@@ -110,9 +116,12 @@ def _columns() -> tuple[Column, ...]:
     result.append(Column("facts", "facts of the candidate with the relation"))
     for what in ("facts of the candidate", "known answers", "facts of the query's entity"):
         result.append(Column("degrees", what))
-    for family, names in (("similar", _SIMILAR), ("types", _TYPES)):
+    for family, names, ranked in (
+        ("similar", _SIMILAR, _SIMILAR),
+        ("walks", _WALKS, _WALKS[1:3]),
+        ("types", _TYPES, _TYPES[:1]),
+    ):
         result += [Column(family, name) for name in names]
-        ranked = names if family == "similar" else names[:1]
         result += [Column(family, f"{place}, {name}") for name in ranked for place in _PLACE[:2]]
     for what in ("candidates", "direction", "answers", "answers back", "facts", "relation"):
         result.append(Column("query", what))
@@ -281,6 +290,7 @@ class Features:
         strength = np.minimum(firings.strength[row], 400.0)
         graph = self.graph
         similar = graph.similar(self.lift, slots, firings.queries.entity, ptr, candidate)
+        walks = graph.walks(firings.queries.entity, ptr, candidate)
         types = graph.types(slots, ptr, candidate)
         parts = [
             rules,
@@ -299,6 +309,8 @@ class Features:
             graph.degree[entity],
             similar,
             *(_relative(ptr, column)[:, :2] for column in similar.T),
+            walks,
+            *(_relative(ptr, column)[:, :2] for column in walks.T[1:3]),
             types,
             _relative(ptr, types[:, 0])[:, :2],
             size[query],
@@ -440,6 +452,27 @@ class _Facts:
             np.empty(len(self.norm), np.int32),
             np.zeros(len(self.weight)),
             np.empty(len(self.weight), np.int32),
+            result,
+        )
+        return result
+
+    def walks(self, entity: np.ndarray, ptr: np.ndarray, candidate: np.ndarray) -> np.ndarray:
+        """Walk from entities to candidates: float32[n, 4]; see `_features.walks`."""
+        adjacency, entities = self.adjacency, len(self.degree)
+        result = np.empty((len(candidate), len(_WALKS)), np.float32)
+        _features.walks(
+            adjacency.entity_ptr,
+            adjacency.segment_ptr,
+            adjacency.neighbours,
+            np.where(self.degree > 0, 1.0 / np.sqrt(np.maximum(1, self.degree)), 0.0),
+            _WIDEST**-0.5,
+            entity,
+            ptr,
+            candidate,
+            np.zeros(entities),
+            np.empty(entities, np.int32),
+            np.zeros(entities),
+            np.empty(entities, np.int32),
             result,
         )
         return result

@@ -24,7 +24,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -57,9 +58,9 @@ _OBJECTIVES: tuple[dict[str, Any], ...] = (
     {"objective": "lambdarank", "lambdarank_truncation_level": 20, "learning_rate": 0.05},
     {"objective": "binary", "learning_rate": 0.1},
 )
-# the same trees for any number of threads
 _OPTIONS = {
     "metric": "none",
+    "num_threads": 1,
     "min_data_in_leaf": 50,
     "feature_fraction": 0.5,
     "deterministic": True,
@@ -368,45 +369,71 @@ class _Lesson:
 
     def curve(self) -> dict[int, float]:
         """Return the MRR for numbers of trees, on folds that they were not grown on."""
-        totals = np.full(TREES // STEP + 1, self.beyond)
-        harmonic = harmonic_numbers(CUT)
-        for half in (0, 1):
-            part, other = _joined(self.halves[half::2]), _joined(self.parts[1 - half :: 2])
-            scores = np.tile(other.start, (len(totals), 1))
-            for objective in _OBJECTIVES:
-                model = self._grow(part, objective, TREES)
-                for i in range(1, len(totals)):
-                    scores[i:] += model.predict(
-                        other.described,
-                        start_iteration=(i - 1) * STEP,
-                        num_iteration=STEP,
-                        raw_score=True,
-                        num_threads=self.fitting.workers,
-                    )
-            ptr = pointers(other.size)
+        others = [_joined(self.parts[1 - half :: 2]) for half in (0, 1)]
+        steps = TREES // STEP
+
+        def predicted(job: tuple[int, Mapping[str, Any]], progress: Progress) -> np.ndarray:
+            half, objective = job
+            model = self._grow(_joined(self.halves[half::2]), objective, TREES, progress)
+            found = np.zeros((steps + 1, len(others[half].target)))
+            for i in range(steps):
+                found[i + 1] = found[i] + model.predict(
+                    others[half].described,
+                    start_iteration=i * STEP,
+                    num_iteration=STEP,
+                    raw_score=True,
+                    num_threads=1,
+                )
+            return found
+
+        jobs = [(half, objective) for half in (0, 1) for objective in _OBJECTIVES]
+        found = self._side_by_side(predicted, jobs, TREES)
+        totals, harmonic = np.full(steps + 1, self.beyond), harmonic_numbers(CUT)
+        for half, other in enumerate(others):
+            trees = sum(part for (own, _), part in zip(jobs, found, strict=True) if own == half)
             totals += [
-                _features.reciprocal_rank(ptr, other.target, one, harmonic) for one in scores
+                _features.reciprocal_rank(pointers(other.size), other.target, one, harmonic)
+                for one in other.start + trees
             ]
         return dict(zip(range(0, TREES + 1, STEP), (totals / self.targets).tolist(), strict=True))
 
     def grow(self, trees: int) -> tuple[np.ndarray, ...]:
         """Learn from all folds; return LightGBM's text of each ensemble, uint8[n]."""
         part = _joined(self.parts)
-        texts = (self._grow(part, one, trees).model_to_string() for one in _OBJECTIVES)
-        # without their settings, which name the number of threads
-        plain = (text.partition("\nparameters:")[0].encode() + b"\n" for text in texts)
-        return tuple(np.frombuffer(text, np.uint8) for text in plain)
 
-    def _grow(self, part: _Part, objective: Mapping[str, Any], trees: int) -> Any:
+        def text(objective: Mapping[str, Any], progress: Progress) -> np.ndarray:
+            # without the settings
+            found = self._grow(part, objective, trees, progress).model_to_string()
+            return np.frombuffer(found.partition("\nparameters:")[0].encode() + b"\n", np.uint8)
+
+        return tuple(self._side_by_side(text, _OBJECTIVES, trees))
+
+    def _side_by_side(
+        self, work: Callable[[Any, Progress], np.ndarray], jobs: Sequence[Any], trees: int
+    ) -> list[np.ndarray]:
+        """Do jobs that grow so many trees each.
+
+        LightGBM's own threads wait for each other at each node, which wastes processors that have
+        other work; ensembles do not.
+        """
+        fitting = self.fitting
+        with (
+            Progress("grow", len(jobs) * trees, "trees", quiet=fitting.quiet) as progress,
+            ThreadPoolExecutor(min(fitting.workers, len(jobs))) as pool,
+        ):
+            return list(pool.map(lambda job: work(job, progress), jobs))
+
+    def _grow(
+        self, part: _Part, objective: Mapping[str, Any], trees: int, progress: Progress
+    ) -> Any:
         """Return an ensemble that learned from a part."""
-        lightgbm, fitting = _lightgbm(), self.fitting
+        lightgbm = _lightgbm()
         ranks = objective["objective"] == "lambdarank"
         options = {
             **_OPTIONS,
             **objective,
             "num_leaves": int(np.clip(part.target.sum() // _TARGETS_PER_LEAF, *_LEAVES)),
-            "seed": fitting.seed,
-            "num_threads": fitting.workers,
+            "seed": self.fitting.seed,
         }
         data = lightgbm.Dataset(
             part.described,
@@ -417,10 +444,9 @@ class _Lesson:
             params=options,
         )
         model = lightgbm.Booster(options, data)
-        with Progress("grow", trees, "trees", quiet=fitting.quiet) as progress:
-            for _ in range(trees):
-                model.update()
-                progress.add(1)
+        for _ in range(trees):
+            model.update()
+            progress.add(1)
         return model
 
 

@@ -116,10 +116,21 @@ def test_features_are_what_they_are_called(
         chance = sum(one in k for k in keys.values()) * sum(other in k for k in keys.values())
         return math.log((both + 0.5) / (chance / ENTITIES + 0.5))
 
+    def step(weights: dict[int, float]) -> dict[int, float]:
+        """Follow every edge, and divide by the root of the facts at both ends."""
+        found: dict[int, float] = defaultdict(float)
+        for one, weight in weights.items():
+            for _, other in properties[one]:
+                found[other] += weight / math.sqrt(len(properties[one]) * len(properties[other]))
+        return found
+
     queries = firings.queries
     for query, slot in enumerate(queries.slots.tolist()):
         entity, part = int(queries.entity[query]), range(*firings.query_ptr[query : query + 2])
         answers = by_key(entity, slot)
+        once = step({entity: 1.0})
+        twice = {e: w for e, w in step(once).items() if e != entity}
+        thrice = step(twice)
         for row in part:
             one = int(firings.candidate[row])
             rules = firings.rules[slice(*firings.rule_ptr[row : row + 2])].tolist()
@@ -148,6 +159,11 @@ def test_features_are_what_they_are_called(
                 "similarity of its entities": sum(like) / math.sqrt(max(1, len(known))),
                 "similarity to known answers": sum(near) / max(1, len(near)),
                 "similarity to the query's entity": alike(entity, one, slot),
+                "walks of 1 step": once.get(one, 0.0),
+                "walks of 2 steps": twice.get(one, 0.0),
+                "walks of 3 steps": thrice.get(one, 0.0),
+                "share of near neighbours": sum(e in twice for _, e in properties[one])
+                / max(1, len(properties[one])),
                 "mean affinity": sum(types) / max(1, len(types)),
                 "greatest affinity": max(types, default=0.0),
                 "least affinity": min(types, default=0.0),
