@@ -28,6 +28,8 @@ valid never shows. They come in families:
     Whether the relations of the candidate go with those of the answers that the relation has.
 ``query``
     Relation, direction, number of candidates, answers per entity of the relation.
+``scores``
+    What another model gives the triple (see `kgagg.strategies.scores`), where there is one.
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ from kgagg.strategies import _features
 from kgagg.strategies.factors import DEPTH as KEPT
 from kgagg.strategies.factors import DISCOUNT, finite
 from kgagg.strategies.fitting import inverse
+from kgagg.strategies.scores import Scores
 from kgagg.util.checks import expect, expect_arrays, expect_within
 
 FAMILIES = ("rules", "factors", "ranks", "facts", "degrees", "similar", "walks", "types", "query")
@@ -77,6 +80,8 @@ _SIMILAR = (
 )
 _WALKS = ("walks of 1 step", "walks of 2 steps", "walks of 3 steps", "share of near neighbours")
 _TYPES = ("mean affinity", "greatest affinity", "least affinity", "affinity")
+# what the arrays of scores are called in a file
+_SCORES = "scores."
 _PLACE = ("rank", "distance to the best", "distance to the others")
 
 
@@ -129,6 +134,10 @@ def _columns() -> tuple[Column, ...]:
 
 
 COLUMNS = _columns()
+# after these, where another model has scores
+OF_SCORES = tuple(
+    Column("scores", name) for name in ("score", *(f"{p}, score" for p in _PLACE[:2]))
+)
 # the one that is a number without an order
 RELATION = len(COLUMNS) - 1
 
@@ -178,6 +187,8 @@ class Features:
         How often entities that share a property by one key (column) share one by another (row). It
         is estimated on a sample.
     entities : int
+    scores : Scores or None
+        By another model.
     """
 
     kind: np.ndarray
@@ -188,22 +199,31 @@ class Features:
     relation: np.ndarray
     lift: np.ndarray
     entities: int
+    scores: Scores | None = None
 
     @classmethod
-    def of(cls, engine: Engine) -> Self:
+    def of(cls, engine: Engine, scores: Scores | None = None) -> Self:
         """Take what features need from rules and graph."""
         graph = engine.graph
         kind, length, support, plain = _of_rules(engine.rules)
         relations, entities = len(graph.relations), len(graph.entities)
         lift = _Facts.build(graph.train, entities, relations).agreement()
         number = np.arange(relations, dtype=np.int32)
-        return cls(kind, length, support, plain, graph.train, number, lift, entities)
+        return cls(kind, length, support, plain, graph.train, number, lift, entities, scores)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What the features are."""
+        return COLUMNS + (OF_SCORES if self.scores else ())
 
     def arrays(self) -> Mapping[str, np.ndarray]:
         """Return all of it, as `restore` takes it."""
         names = ("kind", "length", "support", "plain", "train", "relation", "lift")
-        return {name: getattr(self, name) for name in names} | {
-            "entities": np.array([self.entities])
+        scores = self.scores.arrays() if self.scores else {}
+        return {
+            **{name: getattr(self, name) for name in names},
+            "entities": np.array([self.entities]),
+            **{f"{_SCORES}{name}": array for name, array in scores.items()},
         }
 
     def check(self, rules: int, relations: int, entities: int) -> None:
@@ -221,13 +241,17 @@ class Features:
         expect_within("relation", self.relation, -1, relations - 1)
         expect_arrays(vars(self), {"lift": (np.float64,)}, 2 * relations, 2 * relations)
         expect(self.entities == entities, "has other entities than names")
+        if self.scores:
+            self.scores.check(relations, entities)
 
     @classmethod
     def restore(cls, arrays: Mapping[str, np.ndarray]) -> Self:
         """Make features from what `arrays` gave."""
-        parts = dict(arrays)
+        parts = {name: array for name, array in arrays.items() if not name.startswith(_SCORES)}
+        others = {n.removeprefix(_SCORES): a for n, a in arrays.items() if n not in parts}
         entities = int(parts.pop("entities")[0])
-        return cls(**parts, entities=entities)
+        scores = Scores.restore(others) if others else None
+        return cls(**parts, entities=entities, scores=scores)
 
     def renumbered(self, relations: np.ndarray, entities: np.ndarray) -> Features:
         """Return them for other numbers (see `Strategy.renumbered`)."""
@@ -245,6 +269,7 @@ class Features:
             relation=known,
             lift=lift,
             entities=len(entities),
+            scores=self.scores and self.scores.renumbered(relations, entities, len(self.relation)),
         )
 
     @cached_property
@@ -253,7 +278,7 @@ class Features:
         return _Facts.build(self.train, self.entities, len(self.relation))
 
     def __call__(self, firings: Firings, chosen: Chosen, scores: np.ndarray) -> np.ndarray:
-        """Describe candidates: float32[n, columns].
+        """Describe candidates: float32[n, columns] (see `columns`).
 
         Parameters
         ----------
@@ -320,7 +345,10 @@ class Features:
             graph.facts[slot >> 1],
             self.relation[slot >> 1],
         ]
-        result = np.empty((len(row), len(COLUMNS)), np.float32)
+        if self.scores:
+            given = self.scores(firings, row)
+            parts += [given, _relative(ptr, np.nan_to_num(given, nan=self.scores.least))[:, :2]]
+        result = np.empty((len(row), len(self.columns)), np.float32)
         at = 0
         for part in parts:
             columns = part if part.ndim == 2 else part[:, None]

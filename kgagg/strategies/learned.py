@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,13 +33,15 @@ import numpy as np
 
 from kgagg.engine.firings import Firings
 from kgagg.engine.queries import Queries
+from kgagg.graph.graph import Graph
 from kgagg.ranking.targets import reciprocal_ranks, target_rows
 from kgagg.ranking.ties import harmonic_numbers, values
 from kgagg.strategies import _features
 from kgagg.strategies.base import REGISTERED, TOP_H, Strategy, register
 from kgagg.strategies.factors import DEPTH, Factors
-from kgagg.strategies.features import COLUMNS, OF_RULES, RELATION, Chosen, Features, pointers
+from kgagg.strategies.features import OF_RULES, RELATION, Chosen, Features, pointers
 from kgagg.strategies.fitting import Fitting
+from kgagg.strategies.scores import Scores
 from kgagg.strategies.scoring import best_rules, rank_all, score
 from kgagg.strategies.tuned import NoisyOrTopHStar, top_h_choices, tune
 from kgagg.util.progress import Progress
@@ -52,6 +55,8 @@ TREES, STEP = 250, 10
 _SCALE = 0.25
 # a tree has a leaf for this many targets, within these bounds
 _TARGETS_PER_LEAF, _LEAVES = 400, (4, 31)
+# its name with the scores of another model
+WITH_SCORES = "learned+scores"
 _MISSING = "learned uses factors, as lightgbm is not installed (pip install kgagg[learned])"
 # of each ensemble
 _OBJECTIVES: tuple[dict[str, Any], ...] = (
@@ -62,6 +67,7 @@ _OPTIONS = {
     "metric": "none",
     "num_threads": 1,
     "min_data_in_leaf": 50,
+    "lambda_l2": 10.0,
     "feature_fraction": 0.5,
     "deterministic": True,
     "force_col_wise": True,
@@ -79,6 +85,9 @@ class Learned(Strategy):
         What ``noisy-or-top-h*`` chooses from (see `TOP_H`).
     without : sequence of str
         Families of features that are not used (see `FAMILIES`).
+    scores : Scores, optional
+        By another model. The strategy is called ``learned+scores`` then, so that it is never taken
+        for what rules alone can do.
 
     Attributes
     ----------
@@ -97,8 +106,15 @@ class Learned(Strategy):
     features: Features | None
     models: tuple[np.ndarray, ...]
 
-    def __init__(self, top_h: Sequence[int] = TOP_H, without: Sequence[str] = ()) -> None:
-        self.top_h, self.without = tuple(top_h), tuple(without)
+    def __init__(
+        self,
+        top_h: Sequence[int] = TOP_H,
+        without: Sequence[str] = (),
+        scores: Scores | None = None,
+    ) -> None:
+        self.top_h, self.without, self.scores = tuple(top_h), tuple(without), scores
+        if scores:
+            self.name = WITH_SCORES
         best = best_rules(top_h_choices(top_h))
         self.best = max(DEPTH, best)
 
@@ -167,7 +183,7 @@ class Learned(Strategy):
         *found, common = self._predicted(self.features(firings, chosen, first)[place], True)[0]
         share = np.abs(rules)
         share = share / share.sum() if share.any() else np.full(len(rules), 1 / len(rules))
-        for column, value in zip(COLUMNS, found, strict=True):
+        for column, value in zip(self.features.columns, found, strict=True):
             if 0 <= column.rule < len(rules):
                 rules[column.rule] += value
             elif column.family in OF_RULES:
@@ -213,6 +229,7 @@ class Learned(Strategy):
     ) -> Self:
         named = {"base": base.name, "base_report": dict(base.report or {})}
         parts = {"base": base, "features": features, "models": models, "best": base.best}
+        parts["name"] = report["name"]
         return cls.fitted_with({**report, **named}, **parts)
 
     def check(self, rules: int, relations: int, entities: int) -> None:
@@ -247,7 +264,7 @@ class Learned(Strategy):
         }
         curve: dict[int, float] = {}
         if _lightgbm():
-            features = Features.of(fitting.engine)
+            features = Features.of(fitting.engine, self.scores)
             lesson = _Lesson(fitting, features, self.without, scale)
             for number in range(FOLDS):
                 lesson.add(valid, fold, number, scores[number])
@@ -259,6 +276,7 @@ class Learned(Strategy):
             print(f"kgagg: warning: {_MISSING}", file=sys.stderr)
         used = max(mrr, key=lambda name: round(mrr[name], 9))
         found = {
+            "name": self.name,
             "used": used,
             "mrr": mrr,
             "along": "trees" if curve else report["along"],
@@ -271,6 +289,17 @@ class Learned(Strategy):
             return self._with(found, factors)
         trees = max(curve, key=lambda number: round(curve[number], 9))
         return self._with({**found, "trees": trees}, factors, features, lesson.grow(trees))
+
+
+def with_scores(path: str | os.PathLike[str], graph: Graph, top_h: Sequence[int]) -> Learned:
+    """Return the strategy with the scores of a file as one more feature, to be fitted.
+
+    Raises
+    ------
+    InputError
+        See `Scores.read`.
+    """
+    return Learned(top_h, scores=Scores.read(path, graph))
 
 
 class _Part(NamedTuple):
@@ -308,7 +337,8 @@ class _Lesson:
         self, fitting: Fitting, features: Features, without: Sequence[str], scale: float
     ) -> None:
         self.fitting, self.features, self.scale = fitting, features, scale
-        self.left_out = [i for i, column in enumerate(COLUMNS) if column.family in without]
+        columns = enumerate(features.columns)
+        self.left_out = [i for i, column in columns if column.family in without]
         # of each fold, and the same when half the folds are left out
         self.parts: list[_Part] = []
         self.halves: list[_Part] = []
