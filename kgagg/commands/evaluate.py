@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kgagg.engine.engine import Engine
     from kgagg.evaluation.run import Evaluation
+    from kgagg.strategies.base import Strategy
 
 
 def add_parser(verbs: Any) -> Parser:
@@ -44,6 +45,7 @@ def add_parser(verbs: Any) -> Parser:
         "noisy-or-top-h*, tuned, safran, sparse, factors, learned; FILE.kgagg: a strategy that "
         "`kgagg fit` wrote; all: every strategy (default: the paper's)",
     )
+    options.add_scores(parser, "adds a row learned+scores, learned with one more feature")
     options.add_top_x(parser)
     options.add_top_h(parser)
     parser.add_argument(
@@ -105,15 +107,19 @@ def run(args: argparse.Namespace) -> None:
     """Load, apply, evaluate, print."""
     from kgagg import __version__
     from kgagg.evaluation.run import evaluate
+    from kgagg.strategies.learned import with_scores
     from kgagg.strategies.registry import PAPER
     from kgagg.util.timing import peak_memory
 
     named = isinstance(args.split, str)
     engine = open_engine(args) if named else _open_split(args)
     split = args.split if named else "test"
+    wanted: list[str | Strategy] = [*(args.strategies.split(",") if args.strategies else PAPER)]
+    if args.scores:
+        wanted.append(with_scores(args.scores, engine.graph, args.top_h))
     evaluation = evaluate(
         engine,
-        args.strategies.split(",") if args.strategies else PAPER,
+        wanted,
         split,
         top_h=args.top_h,
         ties=args.ties,
@@ -145,6 +151,7 @@ def run(args: argparse.Namespace) -> None:
                     "data": args.data,
                     "rules": args.rules,
                     "split": args.split,
+                    "scores": args.scores and str(args.scores),
                     "top_x": args.top_x,
                     "top_h": args.top_h,
                     "ties": args.ties,

@@ -31,6 +31,7 @@ def add_parser(verbs: Any) -> Parser:
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE.kgagg", help="where to write"
     )
+    options.add_scores(parser, "one more feature of learned, which is then learned+scores")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     options.add_top_x(parser)
     options.add_top_h(parser)
@@ -42,16 +43,20 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Load, fit, write."""
     from kgagg.errors import InputError
     from kgagg.evaluation.run import ready_strategy
+    from kgagg.strategies.learned import with_scores
     from kgagg.strategies.registry import strategy
 
     if not strategy(args.strategy).needs:
         raise InputError(f"{args.strategy}: has nothing to fit; use it by its name")
+    if args.scores and args.strategy != "learned":
+        raise InputError(f"--scores: {args.strategy} does not use scores, expected learned")
     engine = open_engine(args)
+    wanted = with_scores(args.scores, engine.graph, args.top_h) if args.scores else args.strategy
     state = args.out.with_name(f"{args.out.name}.state")
     with args.watch.stage("fit"):
         fitted = ready_strategy(
             engine,
-            args.strategy,
+            wanted,
             top_h=args.top_h,
             seed=args.seed,
             state=state,

@@ -150,6 +150,16 @@ def add_top_x(parser: Parser) -> None:
     )
 
 
+def add_scores(parser: Parser, help: str) -> None:
+    """Add the scores of another model."""
+    parser.add_argument(
+        "--scores",
+        type=Path,
+        metavar="FILE.tsv",
+        help=f"scores of another model, lines of head, relation, tail, score: {help}",
+    )
+
+
 def add_top_h(parser: Parser) -> None:
     """Add what noisy-or-top-h* chooses from."""
     parser.add_argument(

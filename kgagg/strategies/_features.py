@@ -282,6 +282,68 @@ def similar(
 
 
 @jit
+def walks(
+    entity_ptr, segment_ptr, neighbours, root, widest, entity, ptr, candidate,
+    once, first, twice, second, out,
+):  # fmt: skip
+    """Follow all edges from the entities of queries to candidates, of whatever relation.
+
+    A step from one entity to another counts the product of their `root`, a walk the product of its
+    steps, and a candidate gets the sum over all walks of one, two and three steps.
+
+    Parameters
+    ----------
+    entity_ptr, segment_ptr, neighbours
+        See `kgagg.graph.adjacency.Adjacency`.
+    root : float64[entities]
+        One over the root of an entity's facts, 0 if it has none.
+    widest : float
+        The second step does not start from an entity with a lower root: too many facts.
+    entity : int32[queries]
+    ptr : int64[queries + 1]
+    candidate : int32[n]
+    once, twice : float64[entities]
+        Zeros, and left as zeros.
+    first, second : int32[entities]
+    out : float32[n, 4]
+        Takes the sums for one, two and three steps, and the share of the candidate's facts that
+        lead to where two steps end.
+    """
+    for query in range(len(entity)):
+        own, firsts, seconds = entity[query], 0, 0
+        for i in range(segment_ptr[entity_ptr[own]], segment_ptr[entity_ptr[own + 1]]):
+            to = neighbours[i]
+            if once[to] == 0.0:
+                first[firsts] = to
+                firsts += 1
+            once[to] += root[own] * root[to]
+        for k in range(firsts):
+            by = first[k]
+            if root[by] >= widest:
+                for i in range(segment_ptr[entity_ptr[by]], segment_ptr[entity_ptr[by + 1]]):
+                    to = neighbours[i]
+                    if to != own:
+                        if twice[to] == 0.0:
+                            second[seconds] = to
+                            seconds += 1
+                        twice[to] += once[by] * root[by] * root[to]
+        for row in range(ptr[query], ptr[query + 1]):
+            one, total, met = candidate[row], 0.0, 0
+            for i in range(segment_ptr[entity_ptr[one]], segment_ptr[entity_ptr[one + 1]]):
+                by = neighbours[i]
+                total += twice[by] * root[by]
+                met += twice[by] > 0.0
+            out[row, 0] = once[one]
+            out[row, 1] = twice[one]
+            out[row, 2] = total * root[one]
+            out[row, 3] = met * root[one] * root[one]
+        for k in range(firsts):
+            once[first[k]] = 0.0
+        for k in range(seconds):
+            twice[second[k]] = 0.0
+
+
+@jit
 def of_types(entity_ptr, segment_key, affinity, slot, ptr, candidate, out):
     """Compare the relations that candidates have with those of a slot's answers.
 

@@ -193,7 +193,8 @@ class Strategy(ABC):
         arrays = dict(self.arrays())
         for kind, vocabulary in (("entities", names.entities), ("relations", names.relations)):
             arrays |= {f"{kind}.blob": vocabulary.blob, f"{kind}.offsets": vocabulary.offsets}
-        meta = {"strategy": self.name, "rules": names.rules, "report": dict(self.report)}
+        # that of its class: one with other data may have a name of its own
+        meta = {"strategy": type(self).name, "rules": names.rules, "report": dict(self.report)}
         save_arrays(Path(path), KIND, meta, arrays)
 
 

@@ -21,10 +21,15 @@ valid never shows. They come in families:
     the candidate to known answers of the query? Rules of length 3 say so one by one. A
     property counts by how much its relation tells about the query's: how often entities that share
     the one share the other in train.
+``walks``
+    How near the candidate is to the query's entity: walks of up to three steps along edges of any
+    relation, in which steps from and to entities with many facts count little.
 ``types``
     Whether the relations of the candidate go with those of the answers that the relation has.
 ``query``
     Relation, direction, number of candidates, answers per entity of the relation.
+``scores``
+    What another model gives the triple (see `kgagg.strategies.scores`), where there is one.
 """
 
 from __future__ import annotations
@@ -47,9 +52,10 @@ from kgagg.strategies import _features
 from kgagg.strategies.factors import DEPTH as KEPT
 from kgagg.strategies.factors import DISCOUNT, finite
 from kgagg.strategies.fitting import inverse
+from kgagg.strategies.scores import Scores
 from kgagg.util.checks import expect, expect_arrays, expect_within
 
-FAMILIES = ("rules", "factors", "ranks", "facts", "degrees", "similar", "types", "query")
+FAMILIES = ("rules", "factors", "ranks", "facts", "degrees", "similar", "walks", "types", "query")
 # the families of which the features sum up rules
 OF_RULES = ("rules", "factors")
 # of how many rules the confidence is a feature, and of how many type, length and support
@@ -59,6 +65,8 @@ LENGTHS = ("cyclic 1", "cyclic 2", "cyclic 3 or more")
 KINDS = (*TYPES, *LENGTHS)
 # properties that more entities have say nothing; of more answers every second, third, ... is taken
 _MOST = (3000, 50)
+# walks do not go on from entities with more facts
+_WIDEST = 1000
 # how many properties of an entity and relation are tried for agreement, and how many count for a
 # relation before it has any
 _SAMPLED, _PRIOR = 8, 20.0
@@ -70,7 +78,10 @@ _SIMILAR = (
     "similarity to known answers",
     "similarity to the query's entity",
 )
+_WALKS = ("walks of 1 step", "walks of 2 steps", "walks of 3 steps", "share of near neighbours")
 _TYPES = ("mean affinity", "greatest affinity", "least affinity", "affinity")
+# what the arrays of scores are called in a file
+_SCORES = "scores."
 _PLACE = ("rank", "distance to the best", "distance to the others")
 
 
@@ -110,9 +121,12 @@ def _columns() -> tuple[Column, ...]:
     result.append(Column("facts", "facts of the candidate with the relation"))
     for what in ("facts of the candidate", "known answers", "facts of the query's entity"):
         result.append(Column("degrees", what))
-    for family, names in (("similar", _SIMILAR), ("types", _TYPES)):
+    for family, names, ranked in (
+        ("similar", _SIMILAR, _SIMILAR),
+        ("walks", _WALKS, _WALKS[1:3]),
+        ("types", _TYPES, _TYPES[:1]),
+    ):
         result += [Column(family, name) for name in names]
-        ranked = names if family == "similar" else names[:1]
         result += [Column(family, f"{place}, {name}") for name in ranked for place in _PLACE[:2]]
     for what in ("candidates", "direction", "answers", "answers back", "facts", "relation"):
         result.append(Column("query", what))
@@ -120,6 +134,10 @@ def _columns() -> tuple[Column, ...]:
 
 
 COLUMNS = _columns()
+# after these, where another model has scores
+OF_SCORES = tuple(
+    Column("scores", name) for name in ("score", *(f"{p}, score" for p in _PLACE[:2]))
+)
 # the one that is a number without an order
 RELATION = len(COLUMNS) - 1
 
@@ -169,6 +187,8 @@ class Features:
         How often entities that share a property by one key (column) share one by another (row). It
         is estimated on a sample.
     entities : int
+    scores : Scores or None
+        By another model.
     """
 
     kind: np.ndarray
@@ -179,22 +199,31 @@ class Features:
     relation: np.ndarray
     lift: np.ndarray
     entities: int
+    scores: Scores | None = None
 
     @classmethod
-    def of(cls, engine: Engine) -> Self:
+    def of(cls, engine: Engine, scores: Scores | None = None) -> Self:
         """Take what features need from rules and graph."""
         graph = engine.graph
         kind, length, support, plain = _of_rules(engine.rules)
         relations, entities = len(graph.relations), len(graph.entities)
         lift = _Facts.build(graph.train, entities, relations).agreement()
         number = np.arange(relations, dtype=np.int32)
-        return cls(kind, length, support, plain, graph.train, number, lift, entities)
+        return cls(kind, length, support, plain, graph.train, number, lift, entities, scores)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What the features are."""
+        return COLUMNS + (OF_SCORES if self.scores else ())
 
     def arrays(self) -> Mapping[str, np.ndarray]:
         """Return all of it, as `restore` takes it."""
         names = ("kind", "length", "support", "plain", "train", "relation", "lift")
-        return {name: getattr(self, name) for name in names} | {
-            "entities": np.array([self.entities])
+        scores = self.scores.arrays() if self.scores else {}
+        return {
+            **{name: getattr(self, name) for name in names},
+            "entities": np.array([self.entities]),
+            **{f"{_SCORES}{name}": array for name, array in scores.items()},
         }
 
     def check(self, rules: int, relations: int, entities: int) -> None:
@@ -212,13 +241,17 @@ class Features:
         expect_within("relation", self.relation, -1, relations - 1)
         expect_arrays(vars(self), {"lift": (np.float64,)}, 2 * relations, 2 * relations)
         expect(self.entities == entities, "has other entities than names")
+        if self.scores:
+            self.scores.check(relations, entities)
 
     @classmethod
     def restore(cls, arrays: Mapping[str, np.ndarray]) -> Self:
         """Make features from what `arrays` gave."""
-        parts = dict(arrays)
+        parts = {name: array for name, array in arrays.items() if not name.startswith(_SCORES)}
+        others = {n.removeprefix(_SCORES): a for n, a in arrays.items() if n not in parts}
         entities = int(parts.pop("entities")[0])
-        return cls(**parts, entities=entities)
+        scores = Scores.restore(others) if others else None
+        return cls(**parts, entities=entities, scores=scores)
 
     def renumbered(self, relations: np.ndarray, entities: np.ndarray) -> Features:
         """Return them for other numbers (see `Strategy.renumbered`)."""
@@ -236,6 +269,7 @@ class Features:
             relation=known,
             lift=lift,
             entities=len(entities),
+            scores=self.scores and self.scores.renumbered(relations, entities, len(self.relation)),
         )
 
     @cached_property
@@ -244,7 +278,7 @@ class Features:
         return _Facts.build(self.train, self.entities, len(self.relation))
 
     def __call__(self, firings: Firings, chosen: Chosen, scores: np.ndarray) -> np.ndarray:
-        """Describe candidates: float32[n, columns].
+        """Describe candidates: float32[n, columns] (see `columns`).
 
         Parameters
         ----------
@@ -281,6 +315,7 @@ class Features:
         strength = np.minimum(firings.strength[row], 400.0)
         graph = self.graph
         similar = graph.similar(self.lift, slots, firings.queries.entity, ptr, candidate)
+        walks = graph.walks(firings.queries.entity, ptr, candidate)
         types = graph.types(slots, ptr, candidate)
         parts = [
             rules,
@@ -299,6 +334,8 @@ class Features:
             graph.degree[entity],
             similar,
             *(_relative(ptr, column)[:, :2] for column in similar.T),
+            walks,
+            *(_relative(ptr, column)[:, :2] for column in walks.T[1:3]),
             types,
             _relative(ptr, types[:, 0])[:, :2],
             size[query],
@@ -308,7 +345,10 @@ class Features:
             graph.facts[slot >> 1],
             self.relation[slot >> 1],
         ]
-        result = np.empty((len(row), len(COLUMNS)), np.float32)
+        if self.scores:
+            given = self.scores(firings, row)
+            parts += [given, _relative(ptr, np.nan_to_num(given, nan=self.scores.least))[:, :2]]
+        result = np.empty((len(row), len(self.columns)), np.float32)
         at = 0
         for part in parts:
             columns = part if part.ndim == 2 else part[:, None]
@@ -440,6 +480,27 @@ class _Facts:
             np.empty(len(self.norm), np.int32),
             np.zeros(len(self.weight)),
             np.empty(len(self.weight), np.int32),
+            result,
+        )
+        return result
+
+    def walks(self, entity: np.ndarray, ptr: np.ndarray, candidate: np.ndarray) -> np.ndarray:
+        """Walk from entities to candidates: float32[n, 4]; see `_features.walks`."""
+        adjacency, entities = self.adjacency, len(self.degree)
+        result = np.empty((len(candidate), len(_WALKS)), np.float32)
+        _features.walks(
+            adjacency.entity_ptr,
+            adjacency.segment_ptr,
+            adjacency.neighbours,
+            np.where(self.degree > 0, 1.0 / np.sqrt(np.maximum(1, self.degree)), 0.0),
+            _WIDEST**-0.5,
+            entity,
+            ptr,
+            candidate,
+            np.zeros(entities),
+            np.empty(entities, np.int32),
+            np.zeros(entities),
+            np.empty(entities, np.int32),
             result,
         )
         return result

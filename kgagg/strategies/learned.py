@@ -23,21 +23,25 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from kgagg.engine.firings import Firings
 from kgagg.engine.queries import Queries
+from kgagg.graph.graph import Graph
 from kgagg.ranking.targets import reciprocal_ranks, target_rows
 from kgagg.ranking.ties import harmonic_numbers, values
 from kgagg.strategies import _features
 from kgagg.strategies.base import REGISTERED, TOP_H, Strategy, register
 from kgagg.strategies.factors import DEPTH, Factors
-from kgagg.strategies.features import COLUMNS, OF_RULES, RELATION, Chosen, Features, pointers
+from kgagg.strategies.features import OF_RULES, RELATION, Chosen, Features, pointers
 from kgagg.strategies.fitting import Fitting
+from kgagg.strategies.scores import Scores
 from kgagg.strategies.scoring import best_rules, rank_all, score
 from kgagg.strategies.tuned import NoisyOrTopHStar, top_h_choices, tune
 from kgagg.util.progress import Progress
@@ -51,16 +55,19 @@ TREES, STEP = 250, 10
 _SCALE = 0.25
 # a tree has a leaf for this many targets, within these bounds
 _TARGETS_PER_LEAF, _LEAVES = 400, (4, 31)
+# its name with the scores of another model
+WITH_SCORES = "learned+scores"
 _MISSING = "learned uses factors, as lightgbm is not installed (pip install kgagg[learned])"
 # of each ensemble
 _OBJECTIVES: tuple[dict[str, Any], ...] = (
     {"objective": "lambdarank", "lambdarank_truncation_level": 20, "learning_rate": 0.05},
     {"objective": "binary", "learning_rate": 0.1},
 )
-# the same trees for any number of threads
 _OPTIONS = {
     "metric": "none",
+    "num_threads": 1,
     "min_data_in_leaf": 50,
+    "lambda_l2": 10.0,
     "feature_fraction": 0.5,
     "deterministic": True,
     "force_col_wise": True,
@@ -78,6 +85,9 @@ class Learned(Strategy):
         What ``noisy-or-top-h*`` chooses from (see `TOP_H`).
     without : sequence of str
         Families of features that are not used (see `FAMILIES`).
+    scores : Scores, optional
+        By another model. The strategy is called ``learned+scores`` then, so that it is never taken
+        for what rules alone can do.
 
     Attributes
     ----------
@@ -96,8 +106,15 @@ class Learned(Strategy):
     features: Features | None
     models: tuple[np.ndarray, ...]
 
-    def __init__(self, top_h: Sequence[int] = TOP_H, without: Sequence[str] = ()) -> None:
-        self.top_h, self.without = tuple(top_h), tuple(without)
+    def __init__(
+        self,
+        top_h: Sequence[int] = TOP_H,
+        without: Sequence[str] = (),
+        scores: Scores | None = None,
+    ) -> None:
+        self.top_h, self.without, self.scores = tuple(top_h), tuple(without), scores
+        if scores:
+            self.name = WITH_SCORES
         best = best_rules(top_h_choices(top_h))
         self.best = max(DEPTH, best)
 
@@ -166,7 +183,7 @@ class Learned(Strategy):
         *found, common = self._predicted(self.features(firings, chosen, first)[place], True)[0]
         share = np.abs(rules)
         share = share / share.sum() if share.any() else np.full(len(rules), 1 / len(rules))
-        for column, value in zip(COLUMNS, found, strict=True):
+        for column, value in zip(self.features.columns, found, strict=True):
             if 0 <= column.rule < len(rules):
                 rules[column.rule] += value
             elif column.family in OF_RULES:
@@ -212,6 +229,7 @@ class Learned(Strategy):
     ) -> Self:
         named = {"base": base.name, "base_report": dict(base.report or {})}
         parts = {"base": base, "features": features, "models": models, "best": base.best}
+        parts["name"] = report["name"]
         return cls.fitted_with({**report, **named}, **parts)
 
     def check(self, rules: int, relations: int, entities: int) -> None:
@@ -246,7 +264,7 @@ class Learned(Strategy):
         }
         curve: dict[int, float] = {}
         if _lightgbm():
-            features = Features.of(fitting.engine)
+            features = Features.of(fitting.engine, self.scores)
             lesson = _Lesson(fitting, features, self.without, scale)
             for number in range(FOLDS):
                 lesson.add(valid, fold, number, scores[number])
@@ -258,6 +276,7 @@ class Learned(Strategy):
             print(f"kgagg: warning: {_MISSING}", file=sys.stderr)
         used = max(mrr, key=lambda name: round(mrr[name], 9))
         found = {
+            "name": self.name,
             "used": used,
             "mrr": mrr,
             "along": "trees" if curve else report["along"],
@@ -270,6 +289,17 @@ class Learned(Strategy):
             return self._with(found, factors)
         trees = max(curve, key=lambda number: round(curve[number], 9))
         return self._with({**found, "trees": trees}, factors, features, lesson.grow(trees))
+
+
+def with_scores(path: str | os.PathLike[str], graph: Graph, top_h: Sequence[int]) -> Learned:
+    """Return the strategy with the scores of a file as one more feature, to be fitted.
+
+    Raises
+    ------
+    InputError
+        See `Scores.read`.
+    """
+    return Learned(top_h, scores=Scores.read(path, graph))
 
 
 class _Part(NamedTuple):
@@ -307,7 +337,8 @@ class _Lesson:
         self, fitting: Fitting, features: Features, without: Sequence[str], scale: float
     ) -> None:
         self.fitting, self.features, self.scale = fitting, features, scale
-        self.left_out = [i for i, column in enumerate(COLUMNS) if column.family in without]
+        columns = enumerate(features.columns)
+        self.left_out = [i for i, column in columns if column.family in without]
         # of each fold, and the same when half the folds are left out
         self.parts: list[_Part] = []
         self.halves: list[_Part] = []
@@ -368,45 +399,71 @@ class _Lesson:
 
     def curve(self) -> dict[int, float]:
         """Return the MRR for numbers of trees, on folds that they were not grown on."""
-        totals = np.full(TREES // STEP + 1, self.beyond)
-        harmonic = harmonic_numbers(CUT)
-        for half in (0, 1):
-            part, other = _joined(self.halves[half::2]), _joined(self.parts[1 - half :: 2])
-            scores = np.tile(other.start, (len(totals), 1))
-            for objective in _OBJECTIVES:
-                model = self._grow(part, objective, TREES)
-                for i in range(1, len(totals)):
-                    scores[i:] += model.predict(
-                        other.described,
-                        start_iteration=(i - 1) * STEP,
-                        num_iteration=STEP,
-                        raw_score=True,
-                        num_threads=self.fitting.workers,
-                    )
-            ptr = pointers(other.size)
+        others = [_joined(self.parts[1 - half :: 2]) for half in (0, 1)]
+        steps = TREES // STEP
+
+        def predicted(job: tuple[int, Mapping[str, Any]], progress: Progress) -> np.ndarray:
+            half, objective = job
+            model = self._grow(_joined(self.halves[half::2]), objective, TREES, progress)
+            found = np.zeros((steps + 1, len(others[half].target)))
+            for i in range(steps):
+                found[i + 1] = found[i] + model.predict(
+                    others[half].described,
+                    start_iteration=i * STEP,
+                    num_iteration=STEP,
+                    raw_score=True,
+                    num_threads=1,
+                )
+            return found
+
+        jobs = [(half, objective) for half in (0, 1) for objective in _OBJECTIVES]
+        found = self._side_by_side(predicted, jobs, TREES)
+        totals, harmonic = np.full(steps + 1, self.beyond), harmonic_numbers(CUT)
+        for half, other in enumerate(others):
+            trees = sum(part for (own, _), part in zip(jobs, found, strict=True) if own == half)
             totals += [
-                _features.reciprocal_rank(ptr, other.target, one, harmonic) for one in scores
+                _features.reciprocal_rank(pointers(other.size), other.target, one, harmonic)
+                for one in other.start + trees
             ]
         return dict(zip(range(0, TREES + 1, STEP), (totals / self.targets).tolist(), strict=True))
 
     def grow(self, trees: int) -> tuple[np.ndarray, ...]:
         """Learn from all folds; return LightGBM's text of each ensemble, uint8[n]."""
         part = _joined(self.parts)
-        texts = (self._grow(part, one, trees).model_to_string() for one in _OBJECTIVES)
-        # without their settings, which name the number of threads
-        plain = (text.partition("\nparameters:")[0].encode() + b"\n" for text in texts)
-        return tuple(np.frombuffer(text, np.uint8) for text in plain)
 
-    def _grow(self, part: _Part, objective: Mapping[str, Any], trees: int) -> Any:
+        def text(objective: Mapping[str, Any], progress: Progress) -> np.ndarray:
+            # without the settings
+            found = self._grow(part, objective, trees, progress).model_to_string()
+            return np.frombuffer(found.partition("\nparameters:")[0].encode() + b"\n", np.uint8)
+
+        return tuple(self._side_by_side(text, _OBJECTIVES, trees))
+
+    def _side_by_side(
+        self, work: Callable[[Any, Progress], np.ndarray], jobs: Sequence[Any], trees: int
+    ) -> list[np.ndarray]:
+        """Do jobs that grow so many trees each.
+
+        LightGBM's own threads wait for each other at each node, which wastes processors that have
+        other work; ensembles do not.
+        """
+        fitting = self.fitting
+        with (
+            Progress("grow", len(jobs) * trees, "trees", quiet=fitting.quiet) as progress,
+            ThreadPoolExecutor(min(fitting.workers, len(jobs))) as pool,
+        ):
+            return list(pool.map(lambda job: work(job, progress), jobs))
+
+    def _grow(
+        self, part: _Part, objective: Mapping[str, Any], trees: int, progress: Progress
+    ) -> Any:
         """Return an ensemble that learned from a part."""
-        lightgbm, fitting = _lightgbm(), self.fitting
+        lightgbm = _lightgbm()
         ranks = objective["objective"] == "lambdarank"
         options = {
             **_OPTIONS,
             **objective,
             "num_leaves": int(np.clip(part.target.sum() // _TARGETS_PER_LEAF, *_LEAVES)),
-            "seed": fitting.seed,
-            "num_threads": fitting.workers,
+            "seed": self.fitting.seed,
         }
         data = lightgbm.Dataset(
             part.described,
@@ -417,10 +474,9 @@ class _Lesson:
             params=options,
         )
         model = lightgbm.Booster(options, data)
-        with Progress("grow", trees, "trees", quiet=fitting.quiet) as progress:
-            for _ in range(trees):
-                model.update()
-                progress.add(1)
+        for _ in range(trees):
+            model.update()
+            progress.add(1)
         return model
 
 

@@ -17,15 +17,18 @@ from small import good_and_bad
 from kgagg.engine.engine import Engine
 from kgagg.engine.firings import Firings
 from kgagg.engine.queries import Queries
+from kgagg.errors import InputError
 from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.graph import Graph
 from kgagg.graph.known import known_before
+from kgagg.ranking.targets import target_rows
 from kgagg.strategies import _features, learned
 from kgagg.strategies.base import Strategy
 from kgagg.strategies.features import COLUMNS, KINDS, Chosen, Features
 from kgagg.strategies.fitting import Fitting
 from kgagg.strategies.learned import CUT, Learned
 from kgagg.strategies.registry import fit_all, open_strategy, strategy
+from kgagg.strategies.scores import Scores
 
 
 def fit(engine: Engine, name: str, **options: Any) -> Strategy:
@@ -116,10 +119,21 @@ def test_features_are_what_they_are_called(
         chance = sum(one in k for k in keys.values()) * sum(other in k for k in keys.values())
         return math.log((both + 0.5) / (chance / ENTITIES + 0.5))
 
+    def step(weights: dict[int, float]) -> dict[int, float]:
+        """Follow every edge, and divide by the root of the facts at both ends."""
+        found: dict[int, float] = defaultdict(float)
+        for one, weight in weights.items():
+            for _, other in properties[one]:
+                found[other] += weight / math.sqrt(len(properties[one]) * len(properties[other]))
+        return found
+
     queries = firings.queries
     for query, slot in enumerate(queries.slots.tolist()):
         entity, part = int(queries.entity[query]), range(*firings.query_ptr[query : query + 2])
         answers = by_key(entity, slot)
+        once = step({entity: 1.0})
+        twice = {e: w for e, w in step(once).items() if e != entity}
+        thrice = step(twice)
         for row in part:
             one = int(firings.candidate[row])
             rules = firings.rules[slice(*firings.rule_ptr[row : row + 2])].tolist()
@@ -148,6 +162,11 @@ def test_features_are_what_they_are_called(
                 "similarity of its entities": sum(like) / math.sqrt(max(1, len(known))),
                 "similarity to known answers": sum(near) / max(1, len(near)),
                 "similarity to the query's entity": alike(entity, one, slot),
+                "walks of 1 step": once.get(one, 0.0),
+                "walks of 2 steps": twice.get(one, 0.0),
+                "walks of 3 steps": thrice.get(one, 0.0),
+                "share of near neighbours": sum(e in twice for _, e in properties[one])
+                / max(1, len(properties[one])),
                 "mean affinity": sum(types) / max(1, len(types)),
                 "greatest affinity": max(types, default=0.0),
                 "least affinity": min(types, default=0.0),
@@ -339,6 +358,96 @@ def test_a_file_is_used_with_other_numbers(folder: Path, model: Learned, tmp_pat
     expected = by_name(engine, model)
     assert by_name(engine, again) == expected
     assert by_name(other, moved) == pytest.approx(expected)
+
+
+# --- scores of another model -------------------------------------------------------------------
+
+
+def scored(folder: Path, path: Path) -> dict[tuple[str, str, str], float]:
+    """Write scores that are right but for a tenth, of every second triple."""
+    engine, generator = opened(folder), np.random.default_rng(0)
+    graph = engine.graph
+    true = {tuple(row) for split in ("valid", "test") for row in graph.split(split).tolist()}
+    town = [name for name in graph.entities if name.startswith("t")]
+    found = {}
+    for h, r, t in sorted(true):
+        for name in town:
+            if generator.random() < 0.5 or graph.entities[t] == name:
+                right = (graph.entities[t] == name) != (generator.random() < 0.1)
+                found[graph.entities[h], graph.relations[r], name] = float(right) - 0.5
+    lines = ["\t".join([*triple, str(value)]) for triple, value in found.items()]
+    path.write_text("\n".join([*lines, "nobody\tin\tt1\t3.5"]) + "\n")
+    return found
+
+
+@pytest.fixture(scope="module")
+def with_scores(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Learned:
+    path = tmp_path_factory.mktemp("scores") / "scores.tsv"
+    scored(folder, path)
+    engine = opened(folder)
+    found = fit_all([learned.with_scores(path, engine.graph, (1, 5))], Fitting(engine))[0]
+    assert isinstance(found, Learned)
+    return found
+
+
+def test_scores_of_another_model_are_one_more_feature(
+    folder: Path, model: Learned, with_scores: Learned, tmp_path: Path
+) -> None:
+    engine = opened(folder)
+    expected = scored(folder, tmp_path / "scores.tsv")
+    firings = answered(engine)
+    queries, entities = firings.queries, engine.graph.entities
+    query = np.repeat(np.arange(len(queries)), np.diff(firings.query_ptr))
+    given = Scores.read(tmp_path / "scores.tsv", engine.graph)(firings, np.arange(len(firings)))
+    for q, candidate, value in zip(query, firings.candidate, given, strict=True):
+        pair = (entities[queries.entity[q]], entities[candidate])
+        head, tail = pair[::-1] if queries.direction[q] else pair
+        triple = (head, engine.graph.relations[queries.relation[q]], tail)
+        assert value == pytest.approx(expected.get(triple, np.nan), nan_ok=True)
+    # it tells targets from others, and is in no other row
+    rows = target_rows(firings)
+    kept = Chosen.best(firings, with_scores.base.score(firings), CUT).row
+    parts = {row: with_scores.explained(firings, row)[1]["scores"] for row in kept[::5].tolist()}
+    right = [part for row, part in parts.items() if row in rows]
+    assert np.mean(right) > np.mean(list(parts.values()))
+    assert (model.name, with_scores.name) == ("learned", "learned+scores")
+    assert not any("scores" in model.explained(firings, row)[1] for row in rows[rows >= 0][:5])
+
+
+def test_scores_are_explained_and_saved(folder: Path, with_scores: Learned, tmp_path: Path) -> None:
+    engine = opened(folder)
+    firings = answered(engine, best=0)
+    scores = with_scores.score(firings)
+    for row in range(0, len(firings), 37):
+        rules, others = with_scores.explained(firings, row)
+        assert rules.sum() + sum(others.values()) == pytest.approx(scores[row])
+    assert others["scores"] != 0.0
+    with_scores.save(tmp_path / "model", engine.names)
+    again = open_strategy(tmp_path / "model", engine.names)
+    assert again.name == "learned+scores"
+    assert np.array_equal(again.score(firings), scores)
+    # with other numbers, the same triples have scores
+    assert isinstance(again, Learned)
+    assert again.features is not None
+    entities = np.roll(np.arange(len(engine.graph.entities)), 1)
+    other = again.renumbered(np.arange(len(engine.graph.relations)), entities)
+    assert isinstance(other, Learned)
+    assert other.features is not None
+    assert other.features.scores is not None
+    assert with_scores.features is not None
+    assert with_scores.features.scores is not None
+    assert sorted(other.features.scores.score) == sorted(with_scores.features.scores.score)
+
+
+@pytest.mark.parametrize("line", ["p1\tin\tt1", "p1\tin\tt1\thigh", "p1\tin\tt1\tnan"])
+def test_bad_scores_are_refused(folder: Path, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "scores.tsv"
+    path.write_text(f"p1\tin\tt1\t0.5\n{line}\n")
+    with pytest.raises(InputError, match=r"scores.tsv:2: expected head, relation, tail and a fin"):
+        Scores.read(path, opened(folder).graph)
+    path.write_text("a\tb\tc\t0.5\n")
+    with pytest.raises(InputError, match="no triple of the names"):
+        Scores.read(path, opened(folder).graph)
 
 
 # --- what it falls back to ---------------------------------------------------------------------
