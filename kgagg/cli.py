@@ -31,6 +31,7 @@ VERBS = (
         "predict",
         "materialise",
         "explain",
+        "explore",
         "apply",
         "gather",
         "fit",
