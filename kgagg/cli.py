@@ -34,6 +34,7 @@ VERBS = (
         "predict",
         "materialise",
         "explain",
+        "explore",
         "apply",
         "gather",
         "fit",

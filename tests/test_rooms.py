@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).parents[1] / "kgagg"
 STREET = (
     *("errors", "util", "jit", "theory"),
     *("data", "graph", "rules", "engine", "mining"),
-    *("ranking", "strategies", "evaluation", "prediction", "explanation", "report"),
+    *("ranking", "strategies", "evaluation", "prediction", "explanation", "explore", "report"),
     *("commands", "pipeline"),
     # what is made of rooms
     *("api", "cli", "__main__"),

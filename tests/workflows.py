@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import shutil
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 BYTES = ("firings/*/*/*.parquet", "models/**/*.kgagg", "ranks/**/*.parquet", "tables/*.md")
@@ -95,3 +98,27 @@ def content(folder: Path, *patterns: str) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes() for path in files if path.stem not in TIMED
     }
+
+
+def sandbox(folder: Path, packages: str, *call: str, limit: int) -> str:
+    """Run a command with Debian packages, in an overlay; skip, with the reason, if it cannot be."""
+    if os.geteuid():
+        pytest.skip("needs root, to mount an overlay")
+    for program in ("apt-get", "unshare", "ip"):
+        if not shutil.which(program):
+            pytest.skip(f"{program} is not installed")
+    overlay = [str(ROOT / "tests" / "sandbox" / "overlay.sh"), packages]
+    try:
+        # the first time, this installs the packages
+        probe = subprocess.run(
+            [*overlay, "true"], cwd=folder, capture_output=True, text=True, timeout=240, check=False
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"installing {packages} takes too long here")
+    if probe.returncode:
+        reason = (probe.stderr.strip().splitlines() or ["see the log in /tmp/kgagg-sandbox"])[-1]
+        pytest.skip(f"no sandbox with {packages}: {reason}")
+    run = subprocess.run(
+        [*overlay, *call], cwd=folder, capture_output=True, text=True, timeout=limit, check=False
+    )
+    return succeed(run)

@@ -113,6 +113,7 @@ class Engine:
         threads: int | None = None,
         chunk: int = 256,
         memory: int | None = None,
+        stop: np.ndarray | None = None,
         quiet: bool = True,
     ) -> Iterator[Firings]:
         """Apply the rules to `queries`; yield the firings of one chunk after the other.
@@ -140,6 +141,9 @@ class Engine:
         memory : int, optional
             How many bytes the working space and the chunks under way may take; 60 % of what is
             free by default.
+        stop : bool[1], optional
+            As soon as another thread sets it, the kernels end, and CancelledError is raised. It is
+            set in the end, too.
         quiet : bool
             Show no progress.
 
@@ -155,7 +159,7 @@ class Engine:
         bounds = (meaning.strict_identity, meaning.branching, meaning.discrimination)
         options = layout.Options(*bounds, top_x, best, complete)
         memory = memory or int(0.6 * free_memory())
-        stop = np.zeros(1, np.bool_)
+        stop = np.zeros(1, np.bool_) if stop is None else stop
         if allowed is None:
             allowed = np.ones((2, len(self.graph.entities)), np.bool_)
         first = _Worker(self, stop, allowed)

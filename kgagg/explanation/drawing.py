@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 
 # head, relation, tail, by name
@@ -31,7 +31,12 @@ MARKERS = "".join(
 )
 
 
-def draw(ways: Sequence[Sequence[Fact]], fact: Fact) -> str:
+def draw(
+    ways: Sequence[Sequence[Fact]],
+    fact: Fact,
+    label: Callable[[str], str] = str,
+    link: Callable[[str], str | None] = lambda name: None,
+) -> str:
     """Draw the ways in which a fact follows from others.
 
     The head is on the left, the tail on the right, and the entities between them in rows, one for
@@ -42,14 +47,19 @@ def draw(ways: Sequence[Sequence[Fact]], fact: Fact) -> str:
     ways : sequence of sequences of (head, relation, tail)
         Each by the facts that it takes.
     fact : (head, relation, tail)
+    label : callable
+        From the name of an entity or a relation to what is shown for it.
+    link : callable
+        From the name of an entity to where it leads; None for nowhere.
     """
     head, relation, tail = fact
+    text = {name: _short(label(name)) for one in (fact, *itertools.chain(*ways)) for name in one}
     rows = [_inner(way, (head, tail)) for way in ways]
     columns = [[head], *map(_distinct, itertools.zip_longest(*rows, fillvalue=""))]
     if tail != head:
         columns.append([tail])
-    widths = [max(map(_width, column)) for column in columns]
-    gap = 46 + _LETTER * max(len(_short(one[1])) for one in (fact, *itertools.chain(*ways)))
+    widths = [max(_width(text[name]) for name in column) for column in columns]
+    gap = 46 + _LETTER * max(len(text[one[1]]) for one in (fact, *itertools.chain(*ways)))
     x = [widths[0] / 2 + 2]
     for before, after in itertools.pairwise(widths):
         x.append(x[-1] + before / 2 + gap + after / 2)
@@ -59,9 +69,9 @@ def draw(ways: Sequence[Sequence[Fact]], fact: Fact) -> str:
         for column, name in enumerate(row, start=1):
             place.setdefault(name, (x[column], _TOP + number * _ROW + _NODE / 2))
     facts = dict.fromkeys(tuple(one) for way in ways for one in way)
-    parts = [_arc(place[head], place[tail], relation)]
-    parts += [_edge(place, *one) for one in facts]
-    parts += [_node(name, at, name in (head, tail)) for name, at in place.items()]
+    parts = [_arc(place[head], place[tail], text[relation])]
+    parts += [_edge(place, text, *one) for one in facts]
+    parts += [_node(text[name], at, name in (head, tail), link(name)) for name, at in place.items()]
     width, height = x[-1] + widths[-1] / 2 + 2, _TOP + len(rows) * _ROW - _ROW + _NODE + 4
     size = f"viewBox='0 0 {width:.0f} {height:.0f}' width='{width:.0f}'"
     return f"<svg {size} role='img'>{''.join(parts)}</svg>"
@@ -77,35 +87,38 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for name in names if name))
 
 
-def _width(name: str) -> float:
-    return len(_short(name)) * _LETTER + 18
+def _width(text: str) -> float:
+    return len(text) * _LETTER + 18
 
 
-def _node(name: str, at: Point, end: bool) -> str:
+def _node(text: str, at: Point, end: bool, link: str | None) -> str:
     x, y = at
-    width = _width(name)
-    return (
+    width = _width(text)
+    node = (
         f"<rect class='{'end' if end else 'node'}' x='{x - width / 2:.1f}' "
         f"y='{y - _NODE / 2:.1f}' width='{width:.1f}' height='{_NODE}' rx='{_NODE / 2:g}'/>"
-        f"<text x='{x:.1f}' y='{y + 4:.1f}'>{escape(_short(name))}</text>"
+        f"<text x='{x:.1f}' y='{y + 4:.1f}'>{escape(text)}</text>"
     )
+    return node if link is None else f"<a href='{escape(link)}'>{node}</a>"
 
 
-def _edge(place: dict[str, Point], head: str, relation: str, tail: str) -> str:
+def _edge(
+    place: Mapping[str, Point], text: Mapping[str, str], head: str, relation: str, tail: str
+) -> str:
     """Draw a fact from the side of one node to the side of the other."""
     (x1, y1), (x2, y2) = place[head], place[tail]
     if head == tail:
-        return _loop((x1, y1), relation, "line", "tip", 30)
+        return _loop((x1, y1), text[relation], "line", "tip", 30)
     if x1 == x2:
         y1, y2 = (
             y + (_NODE / 2 if above else -_NODE / 2) for y, above in ((y1, y1 < y2), (y2, y2 < y1))
         )
     else:
         toward = 1 if x1 < x2 else -1
-        x1, x2 = x1 + toward * _width(head) / 2, x2 - toward * _width(tail) / 2
+        x1, x2 = x1 + toward * _width(text[head]) / 2, x2 - toward * _width(text[tail]) / 2
     return (
         f"<path class='line' d='M{x1:.1f},{y1:.1f} L{x2:.1f},{y2:.1f}' marker-end='url(#tip)'/>"
-        + _label(relation, (x1 + x2) / 2, (y1 + y2) / 2 + 4)
+        + _label(text[relation], (x1 + x2) / 2, (y1 + y2) / 2 + 4)
     )
 
 
@@ -130,7 +143,7 @@ def _loop(at: Point, relation: str, kind: str, tip: str, height: int) -> str:
 
 
 def _label(text: str, x: float, y: float) -> str:
-    return f"<text class='label' x='{x:.1f}' y='{y:.1f}'>{escape(_short(text))}</text>"
+    return f"<text class='label' x='{x:.1f}' y='{y:.1f}'>{escape(text)}</text>"
 
 
 def _short(name: str, most: int = 34) -> str:

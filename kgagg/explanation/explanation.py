@@ -15,7 +15,6 @@ from kgagg.engine.firings import Firings
 from kgagg.engine.queries import DIRECTIONS, Queries
 from kgagg.engine.reorder import reorder
 from kgagg.explanation.groundings import Fact, groundings
-from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.graph import SPLITS, Graph
 from kgagg.graph.known import all_facts
 from kgagg.ranking.targets import rank_targets
@@ -27,12 +26,6 @@ from kgagg.strategies.scoring import score
 
 # how many rules that do not fire are tried to make the fact rank first
 _TRIED = 200
-
-
-# --- groundings --------------------------------------------------------------------------------
-
-
-# --- explanations ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -253,6 +246,7 @@ def explain(
     *,
     top: int = 10,
     ways: int = 3,
+    stop: np.ndarray | None = None,
 ) -> Explanation:
     """Explain why a fact is predicted, and where it ranks.
 
@@ -266,20 +260,19 @@ def explain(
         How many rules to list; 0 for all.
     ways : int
         How many groundings to list for each rule; 0 for all.
+    stop
+        See `Engine.apply`.
     """
     graph = engine.graph
     triple = np.array([fact], np.int32)
     (firings,) = engine.apply(
-        Queries.from_patterns(triple), all_facts(graph), top_x=0, best=0, threads=1
+        Queries.from_patterns(triple), all_facts(graph), top_x=0, best=0, threads=1, stop=stop
     )
     standings = []
     for direction in range(2):
         part, chosen = firings.part(direction, direction + 1), strategy.choice(fact[1], direction)
         standings.append(_standing(engine, fact, direction, part, chosen, top, ways))
-    size = len(graph.entities), len(graph.relations)
-    splits = (
-        name for name in SPLITS if Adjacency.build(graph.split(name), *size).contains(triple)[0]
-    )
+    splits = (name for name in SPLITS if (graph.split(name) == triple).all(axis=1).any())
     return Explanation(engine, strategy.name, fact, tuple(splits), standings)
 
 
@@ -351,52 +344,62 @@ def _needed(
     row of the candidate to beat, -1 if there is none.
     """
     rules = engine.rules
-    head, relation, tail = fact
+    head, _, tail = fact
     target = head if direction else tail
     both = [_rules_of(firings, leader)] if leader >= 0 else []
     own = np.flatnonzero(firings.candidate == target)
     firing = _rules_of(firings, own[0]) if len(own) else firings.rules[:0]
-    candidate = [*firings.candidate[[leader] * len(both)], target]
-    possible = np.flatnonzero((rules.relation == relation) & (rules.length == 1))
-    tried = 0
-    for rule in np.setdiff1d(possible, firing).tolist():
-        if (missing := _missing(rules, rule, head, tail)) is None:
-            continue
+    candidate = np.array([*firings.candidate[[leader] * len(both)], target], np.int32)
+    level = _levels(engine)
+    for rule in np.setdiff1d(_possible(rules, fact), firing)[:_TRIED].tolist():
         more = np.append(firing, np.int32(rule))
-        changed = _with_rules(engine, firings, np.array(candidate, np.int32), [*both, more])
+        changed = _with_rules(firings, candidate, [*both, more], level)
         if rank_targets(changed, score(changed, [strategy]))[1][0, 0] == 1:
-            yield Needed(missing, rule)
-        tried += 1
-        if tried == _TRIED:
-            return
+            yield Needed(_missing(rules, rule, head, tail), rule)
 
 
 def _rules_of(firings: Firings, row: int) -> np.ndarray:
     return firings.rules[firings.rule_ptr[row] : firings.rule_ptr[row + 1]]
 
 
-def _missing(rules: RuleSet, rule: int, head: int, tail: int) -> Fact | None:
-    """Return the fact with which a rule of one body atom would predict (head, tail), if any."""
+def _possible(rules: RuleSet, fact: Fact) -> np.ndarray:
+    """Return the rules with one body atom that would predict a fact with one more: int64[n]."""
+    head, relation, tail = fact
+    if head == tail:
+        return np.empty(0, np.int64)
+    rows = np.flatnonzero((rules.relation == relation) & (rules.length == 1))
+    rows = rows[rules.kind[rows] != GENERAL]
+    side = rules.flags[rows] & SIDE != 0
+    fits = rules.head_constant[rows] == np.where(side, head, tail)
+    end = rules.body_constant[rows]
+    # entities of a grounding are distinct
+    distinct = (end != ME_ID) & (end != np.where(side, tail, head))
+    fits &= (rules.kind[rows] != CONSTANT) | distinct
+    return rows[fits | (rules.kind[rows] == CYCLIC)]
+
+
+def _missing(rules: RuleSet, rule: int, head: int, tail: int) -> Fact:
+    """Return the fact with which a rule of one body atom would predict (head, tail)."""
     key = int(rules.body_keys[rules.body_ptr[rules.body[rule]]])
-    kind, start, end = rules.kind[rule], head, tail
-    if head == tail or kind == GENERAL:
-        return None
-    if kind != CYCLIC:
-        start, constant = (tail, head) if rules.flags[rule] & SIDE else (head, tail)
-        end = int(rules.body_constant[rule]) if kind == CONSTANT else -1
-        if rules.head_constant[rule] != constant or end in (ME_ID, start):
-            return None
+    start, end = head, tail
+    if rules.kind[rule] != CYCLIC:
+        start = tail if rules.flags[rule] & SIDE else head
+        end = int(rules.body_constant[rule]) if rules.kind[rule] == CONSTANT else -1
     return (end, key >> 1, start) if key & 1 else (start, key >> 1, end)
 
 
+def _levels(engine: Engine) -> np.ndarray:
+    """Return what MAX+ compares of each rule: int32[rules]."""
+    known = engine.rules.confidence
+    if engine.semantics.levels_by_value:
+        return np.cumsum(np.diff(known, prepend=np.inf) != 0).astype(np.int32)
+    return np.arange(len(known), dtype=np.int32)
+
+
 def _with_rules(
-    engine: Engine, firings: Firings, candidate: np.ndarray, rules: Sequence[np.ndarray]
+    firings: Firings, candidate: np.ndarray, rules: Sequence[np.ndarray], level: np.ndarray
 ) -> Firings:
     """Return the firings of one query as they were if these rules predicted these candidates."""
-    known = engine.rules.confidence
-    level = np.arange(len(known), dtype=np.int32)
-    if engine.semantics.levels_by_value:
-        level = np.cumsum(np.diff(known, prepend=np.inf) != 0).astype(np.int32)
     query_ptr = np.array([0, len(rules)], np.int64)
     rule_ptr = np.concatenate([[0], np.cumsum([len(row) for row in rules])]).astype(np.int64)
     ordered, strength, place = reorder(

@@ -162,6 +162,12 @@ class Graph:
         adjacency = Adjacency.build(train, len(entities), len(relations))
         return cls(entities, relations, train, valid, test, adjacency, digest)
 
+    @cached_property
+    def facts(self) -> Adjacency:
+        """The facts of all splits."""
+        triples = np.concatenate([self.split(name) for name in SPLITS])
+        return Adjacency.build(triples, len(self.entities), len(self.relations))
+
     def split(self, name: str) -> np.ndarray:
         """Return the triples of the split `name`, int32[n, 3]."""
         if name not in SPLITS:

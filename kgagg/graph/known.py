@@ -9,9 +9,8 @@ from kgagg.graph.graph import SPLITS, Graph
 
 
 def all_facts(graph: Graph) -> Adjacency:
-    """Return the facts of all splits."""
-    triples = np.concatenate([graph.train, graph.valid, graph.test])
-    return Adjacency.build(triples, len(graph.entities), len(graph.relations))
+    """Return the facts of all splits, indexed once for a graph."""
+    return graph.facts
 
 
 def known_before(graph: Graph, split: str) -> Adjacency:

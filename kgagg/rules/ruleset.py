@@ -312,7 +312,26 @@ class RuleSet:
         min_support: int = 0,
         max_length: int | None = None,
     ) -> RuleSet:
-        """Return the rules that meet all conditions, in the same order.
+        """Return the rules that meet all conditions, in the same order (see `select`)."""
+        rows = self.select(
+            relation=relation,
+            type=type,
+            min_confidence=min_confidence,
+            min_support=min_support,
+            max_length=max_length,
+        )
+        return self._only(rows)
+
+    def select(
+        self,
+        *,
+        relation: str | None = None,
+        type: str | None = None,
+        min_confidence: float = 0.0,
+        min_support: int = 0,
+        max_length: int | None = None,
+    ) -> np.ndarray:
+        """Return the rows of the rules that meet all conditions, ascending: int64[n].
 
         Parameters
         ----------
@@ -342,7 +361,7 @@ class RuleSet:
             keep &= self.types == TYPES.index(type)
         if max_length is not None:
             keep &= self.length <= max_length
-        return self._only(np.flatnonzero(keep))
+        return np.flatnonzero(keep)
 
     def listed(self, rows: np.ndarray) -> dict[str, Any]:
         """Return rules as a table: columns by name, lists or arrays of the same length.

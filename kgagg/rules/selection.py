@@ -16,6 +16,7 @@ from kgagg.rules.shapes import (
     GENERAL,
     SIDE,
     XX,
+    ZERO,
     Atom,
     Rule,
     Unusable,
@@ -119,6 +120,74 @@ def _parts(rule: Rule) -> Iterator[Rule]:
 def _meaning(rule: Rule) -> Rule:
     """Return a rule without what only concerns its text."""
     return rule._replace(flags=rule.flags & (SIDE | XX))
+
+
+def more_general(rules: RuleSet, row: int) -> np.ndarray:
+    """Return the rules that predict all that a rule predicts, by their form: int64[n], best first.
+
+    They have the same head, or a variable for its constant, and a part of the body from the
+    variable of the head on. Bodies that are not paths have none here.
+    """
+    kind, steps = int(rules.kind[row]), _steps(rules, int(rules.body[row]))
+    if kind not in (CONSTANT, DANGLING):
+        return np.empty(0, np.int64)
+    same = _same_head(rules, row)
+    # a beginning of the path, or all of it without the constant at its end
+    beginnings = {steps[:n] for n in range(len(steps) + (kind == CONSTANT))}
+    bodies = [body for body in _bodies(rules, same) if _steps(rules, body) in beginnings]
+    found = same & np.isin(rules.body, bodies) & ((rules.kind == DANGLING) | (rules.kind == ZERO))
+    if kind == CONSTANT and rules.head_constant[row] == rules.body_constant[row]:
+        # h(X,c) <= b(X,c) is h(X,Y) <= b(X,Y) with a constant
+        found |= _cyclic(rules, row, steps)
+    found[row] = False
+    return np.flatnonzero(found)
+
+
+def more_special(rules: RuleSet, row: int) -> np.ndarray:
+    """Return the rules of which this one is a more general form: int64[n] (see `more_general`)."""
+    kind, steps = int(rules.kind[row]), _steps(rules, int(rules.body[row]))
+    if kind == CYCLIC:
+        found = (rules.relation == rules.relation[row]) & (rules.kind == CONSTANT)
+        found &= rules.head_constant == rules.body_constant
+        back = tuple(key ^ 1 for key in reversed(steps))
+        # from X for rules with X in the head, from Y for the others
+        for path, side in ((steps, 0), (back, SIDE)):
+            bodies = [body for body in _bodies(rules, found) if _steps(rules, body) == path]
+            found &= np.isin(rules.body, bodies) | (rules.flags & SIDE != side)
+        return np.flatnonzero(found)
+    if kind not in (DANGLING, ZERO):
+        return np.empty(0, np.int64)
+    same = _same_head(rules, row) & np.isin(rules.kind, (CONSTANT, DANGLING))
+    bodies = [body for body in _bodies(rules, same) if _steps(rules, body)[: len(steps)] == steps]
+    found = same & np.isin(rules.body, bodies)
+    found[row] = False
+    return np.flatnonzero(found)
+
+
+def _same_head(rules: RuleSet, row: int) -> np.ndarray:
+    return (
+        (rules.relation == rules.relation[row])
+        & (rules.head_constant == rules.head_constant[row])
+        & ((rules.flags ^ rules.flags[row]) & (SIDE | XX) == 0)
+    )
+
+
+def _cyclic(rules: RuleSet, row: int, steps: tuple[int, ...]) -> np.ndarray:
+    """Return which rules are cyclic, with the head relation of a rule and the body `steps`."""
+    if rules.flags[row] & SIDE:
+        steps = tuple(key ^ 1 for key in reversed(steps))
+    found = (rules.relation == rules.relation[row]) & (rules.kind == CYCLIC)
+    bodies = [body for body in _bodies(rules, found) if _steps(rules, body) == steps]
+    return np.asarray(found & np.isin(rules.body, bodies))
+
+
+def _bodies(rules: RuleSet, chosen: np.ndarray) -> list[int]:
+    bodies: list[int] = np.unique(rules.body[chosen]).tolist()
+    return bodies
+
+
+def _steps(rules: RuleSet, body: int) -> tuple[int, ...]:
+    return tuple(rules.body_keys[rules.body_ptr[body] : rules.body_ptr[body + 1]].tolist())
 
 
 class Common(NamedTuple):

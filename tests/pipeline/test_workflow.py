@@ -14,7 +14,18 @@ from pathlib import Path
 import pytest
 import yaml
 from waiting import wait_for
-from workflows import BYTES, CONFIG, ROOT, command, content, jobs, offline, snakemake, succeed
+from workflows import (
+    BYTES,
+    CONFIG,
+    ROOT,
+    command,
+    content,
+    jobs,
+    offline,
+    sandbox,
+    snakemake,
+    succeed,
+)
 
 from kgagg.data.download import digest_of
 from kgagg.graph.graph import SPLITS
@@ -255,30 +266,6 @@ def test_what_does_not_hold_is_told_by_the_exit_code(again: Path) -> None:
 
 
 # --- a real cluster, a real browser -------------------------------------------------------------
-
-
-def sandbox(folder: Path, packages: str, *call: str, limit: int) -> str:
-    """Run a command with Debian packages, in an overlay; skip, with the reason, if it cannot be."""
-    if os.geteuid():
-        pytest.skip("needs root, to mount an overlay")
-    for program in ("apt-get", "unshare", "ip"):
-        if not shutil.which(program):
-            pytest.skip(f"{program} is not installed")
-    overlay = [str(ROOT / "tests" / "sandbox" / "overlay.sh"), packages]
-    try:
-        # the first time, this installs the packages
-        probe = subprocess.run(
-            [*overlay, "true"], cwd=folder, capture_output=True, text=True, timeout=240, check=False
-        )
-    except subprocess.TimeoutExpired:
-        pytest.skip(f"installing {packages} takes too long here")
-    if probe.returncode:
-        reason = (probe.stderr.strip().splitlines() or ["see the log in /tmp/kgagg-sandbox"])[-1]
-        pytest.skip(f"no sandbox with {packages}: {reason}")
-    run = subprocess.run(
-        [*overlay, *call], cwd=folder, capture_output=True, text=True, timeout=limit, check=False
-    )
-    return succeed(run)
 
 
 SLURM = "slurmctld slurmd slurm-client slurmdbd munge mariadb-server"
