@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from explored import LABELS, write_hostile
 from hypothesis import settings
 from workflows import CONFIG, copy_repository, offline, snakemake, succeed
 
@@ -18,7 +19,9 @@ from kgagg.data.datasets import fetch
 from kgagg.data.registry import find
 from kgagg.engine.engine import Engine
 from kgagg.errors import Unavailable
+from kgagg.explore.explorer import Explorer
 from kgagg.graph.graph import SPLITS
+from kgagg.strategies.registry import strategy
 
 # the first call of a kernel may compile it, which says nothing about the code
 settings.register_profile("kgagg", deadline=None)
@@ -114,3 +117,18 @@ def again(finished: Path, tmp_path: Path) -> Path:
     """A copy of the finished run, to be changed."""
     shutil.copytree(finished, tmp_path / "again", dirs_exist_ok=True)
     return tmp_path / "again"
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of a graph with hostile names, and rules."""
+    folder = tmp_path_factory.mktemp("hostile")
+    write_hostile(folder)
+    return folder
+
+
+@pytest.fixture
+def explorer(hostile: Path) -> Explorer:
+    """What can be asked of that graph, by two strategies."""
+    engine = Engine.open(hostile, hostile / "rules.txt")
+    return Explorer(engine, [strategy("noisy-or-top-5"), strategy("max+")], LABELS)

@@ -38,6 +38,7 @@ def instances(
     meaning: str | Semantics = "anyburl",
     *,
     limit: int = 3,
+    known: bool | None = None,
     threads: int | None = None,
 ) -> list[Instance]:
     """Return some facts that a rule predicts, correct ones first.
@@ -53,17 +54,21 @@ def instances(
         Which entities of a grounding may coincide.
     limit : int
         How many; 0 for all.
+    known : bool, optional
+        Only facts that are in train, or only those that are not.
     threads : int, optional
     """
     chosen = unbounded(meaning)
     facts = predictions(rules, graph, row, chosen, threads)
-    known = graph.adjacency.contains(facts)
-    order = np.argsort(~known, kind="stable")[: limit or None]
+    correct = graph.adjacency.contains(facts)
+    order = np.argsort(~correct, kind="stable")
+    if known is not None:
+        order = order[correct[order] == known]
     ((_, direction),) = by_direction(rules, np.array([row]))
     found = []
-    for i in order.tolist():
+    for i in order[: limit or None].tolist():
         head, relation, tail = facts[i].tolist()
         ways = groundings(graph, rules, row, head, tail, chosen, direction)
         body = next(islice(ways, 1), ())
-        found.append(Instance((head, relation, tail), bool(known[i]), body))
+        found.append(Instance((head, relation, tail), bool(correct[i]), body))
     return found

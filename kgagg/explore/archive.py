@@ -73,7 +73,8 @@ def write_archive(explorer: Explorer, queries: Iterable[tuple[int, int, int]], f
             file.write(pages.html(view, where))
         with writing((folder / _file(where)).with_suffix(".csv")) as file:
             file.write(to_csv(view))
-    shutil.copyfile(ASSETS / "style.css", folder / "style.css")
+    for name in ("style.css", "icon.svg"):
+        shutil.copyfile(ASSETS / name, folder / name)
     return len(views)
 
 

@@ -27,8 +27,8 @@ from kgagg.strategies.scoring import best_rules, score
 
 # rows of a page of a table
 PAGE = 50
-# candidates of a query, and predictions of a rule
-_CANDIDATES, _INSTANCES = 100, 20
+# candidates of a query, and new and known predictions of a rule
+_CANDIDATES, _INSTANCES = 100, 10
 # rules beside a rule
 _BESIDE = 10
 _SORTS = ("confidence", "support", "length")
@@ -338,9 +338,14 @@ class Explorer:
             raise InputError(f"rule {number}: expected 1 to {len(self.rules):,}")
         row = number - 1
         (one,) = self._listed(np.array([row]))
-        found = instances(
-            self.graph, self.rules, row, self.engine.semantics, limit=_INSTANCES, threads=1
-        )
+        limits: dict[str, Any] = {"limit": _INSTANCES, "threads": 1}
+        meaning = self.engine.semantics
+        # what is new is of interest first
+        found = [
+            one
+            for known in (False, True)
+            for one in instances(self.graph, self.rules, row, meaning, known=known, **limits)
+        ]
         predictions: list[dict[str, Any]] = [
             {
                 "fact": self._named(each.fact),

@@ -61,6 +61,7 @@ def test_the_examples_run_one_after_the_other(
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "queries.txt").write_text("vitamin treats ?\n")
     monkeypatch.chdir(tmp_path)
     for name, verb in VERBS.items():
         if name in SLOW:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import KNOWS, LIKES, NAMES, QUOTES, SCRIPT
+from explored import KNOWS, LIKES, NAMES, QUOTES, SCRIPT
 
 import kgagg
 from kgagg.errors import InputError

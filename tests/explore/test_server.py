@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from conftest import KNOWS, LIKES, NAMES, QUOTES, SCRIPT
+from explored import KNOWS, LIKES, NAMES, QUOTES, SCRIPT
 from starlette.testclient import TestClient
 
 from kgagg.explore.archive import write_archive

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from kgagg.engine.engine import Engine
-from kgagg.explore.explorer import Explorer
-from kgagg.strategies.registry import strategy
-
 SCRIPT = "<script>document.title='owned'</script>"
 QUOTES = "\"><img src=x onerror=alert(1)>'"
 WORDS = "a/b?c=d&e#f %41 + .."
 NAMES = (SCRIPT, QUOTES, WORDS, "{{ 7 * 7 }}", "Zoë ∀x", "plain")
 LIKES, KNOWS = "likes <b>", "knows & 'more'"
+LABELS = {"plain": "<i>Plain</i> label", SCRIPT: "A script"}
 
 
-@pytest.fixture(scope="session")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with train.txt, valid.txt, rules.txt and labels.txt."""
-    folder = tmp_path_factory.mktemp("hostile")
+def write_hostile(folder: Path) -> None:
+    """Write train.txt, valid.txt, rules.txt and labels.txt."""
     pairs = [
         (one, NAMES[(i + step) % len(NAMES)]) for i, one in enumerate(NAMES) for step in (1, 2)
     ]
@@ -35,12 +28,5 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"6\t2\t0.3\t{KNOWS}(X,plain) <= {LIKES}(X,Zoë ∀x)\n"
     )
     (folder / "rules.txt").write_text(rules)
-    (folder / "labels.txt").write_text(f"plain\t<i>Plain</i> label\n{SCRIPT}\tA script\n")
-    return folder
-
-
-@pytest.fixture
-def explorer(hostile: Path) -> Explorer:
-    engine = Engine.open(hostile, hostile / "rules.txt")
-    labels = {"plain": "<i>Plain</i> label", SCRIPT: "A script"}
-    return Explorer(engine, [strategy("noisy-or-top-5"), strategy("max+")], labels)
+    labels = (f"{name}\t{label}\n" for name, label in LABELS.items())
+    (folder / "labels.txt").write_text("".join(labels))
