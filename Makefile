@@ -1,6 +1,7 @@
 # make demo    set up, then run the small workflow: real data, rules, tables, a report
 # make test    set up, then every check that continuous integration runs
 # make test-faults  set up, then use thousands of damaged files: minutes
+# make test-kernels  set up, then a few cases for each kernel: with plain numba, with every index checked, in Python
 # make test-bounds  the tests of kernels with every index checked
 # make test-numba   the tests of kernels on the oldest and the newest numba that is allowed
 # make docs    set up, then build the documentation; a link that leads nowhere is an error
@@ -12,7 +13,7 @@ PIP := --quiet --no-compile --disable-pip-version-check
 # snakefmt looks for shfmt on the path
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test test-bounds test-faults test-numba docs setup lint bench lock clean
+.PHONY: demo test test-bounds test-faults test-kernels test-numba docs setup lint bench lock clean
 .DELETE_ON_ERROR:
 
 demo: setup
@@ -24,6 +25,7 @@ demo: setup
 
 test: lint
 	$(BIN)/pytest -n $(CORES)
+	$(MAKE) test-kernels
 
 test-faults: setup
 	KGAGG_FAULTS=11000 $(BIN)/pytest -s tests/faults
@@ -31,11 +33,23 @@ test-faults: setup
 KERNEL_TESTS := tests/engine/test_engine.py tests/engine/test_semantics.py tests/mining/test_counting.py \
   tests/mining/test_native.py tests/graph tests/rules tests/strategies
 
+# Without a compiler, a debugger and coverage work.
+KERNEL_CHECKS := tests/engine/test_engine.py tests/mining/test_counting.py::test_counts_are_those_of_nested_loops \
+  tests/mining/test_native.py::test_all_rules_with_their_counts tests/graph/test_graph.py::test_a_graph_is_what_its_files_say \
+  tests/rules/test_reading.py::test_fast_and_slow_reader_agree tests/ranking/test_targets.py tests/strategies/test_formulas.py \
+  tests/strategies/test_factors.py::test_steps_follow_the_gradient tests/strategies/test_sparse.py::test_steps_follow_the_gradient \
+  tests/strategies/test_safran.py::test_one_sweep_is_each_threshold_alone
+FEW := $(BIN)/pytest -q -n $(CORES) --hypothesis-profile few $(KERNEL_CHECKS)
+test-kernels: setup
+	KGAGG_JIT=plain NUMBA_CACHE_DIR=build/plain $(FEW)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(FEW)
+	NUMBA_DISABLE_JIT=1 $(FEW) -W ignore:overflow
+
 # A computed -1 reads or writes outside its array and nothing says so; this run does.
 test-bounds: setup
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(BIN)/pytest -q -n $(CORES) $(KERNEL_TESTS)
 
-NUMBA_VERSIONS ?= 0.61.2 0.68.1
+NUMBA_VERSIONS ?= 0.61.0 0.68.1
 test-numba: setup
 	set -e; for version in $(NUMBA_VERSIONS); do \
 	  $(PYTHON) -m venv build/numba-$$version; \

@@ -1,19 +1,23 @@
 """Rules applied to the test split, side by side with PyClause.
 
-    python benchmarks/bench_engine.py [DATA RULES] [--threads 2] [--repeat 2]
+    python benchmarks/bench_engine.py [DATA RULES] [--threads 2] [--repeat 5]
 
 kgagg computes max, max+, noisy-or and noisy-or-top-1 to -10 together, PyClause noisy-or top-5 and
 max+ one at a time (topk 200), in alternation, each in a process of its own. Data and rules are
 loaded before the clock starts, and kernels are compiled (`bench_start.py` tells how long that
-takes). PyClause takes part if KGAGG_PYCLAUSE_PYTHON names a Python that can import it. The best of
-the repetitions counts.
+takes). PyClause takes part if KGAGG_PYCLAUSE_PYTHON names a Python that can import it. Every run is
+printed, and the median of how much longer it took than kgagg's run in the same round.
 """
 
 from __future__ import annotations
 
 import argparse
+from statistics import median
+from typing import Any
 
 import peers
+
+OURS = "kgagg, 13 strategies"
 
 KGAGG = """
 import dataclasses
@@ -77,35 +81,26 @@ report(load=load, seconds=seconds, cpu=cpu, mrr={kind: ranking.hits.get_mrr()})
 
 def compare(name: str, data: object, rules: object, threads: int, repeat: int) -> None:
     python = peers.pyclause()
-    runs: dict[str, list[dict[str, float]]] = {}
+    calls: dict[str, tuple[object, ...]] = {OURS: (None, KGAGG, data, rules, threads)}
+    calls["kgagg, one thread"] = (None, KGAGG, data, rules, 1)
+    if python:
+        for kind in ("noisy-or-top-5", "max+"):
+            calls[f"PyClause, {kind}"] = (python, PYCLAUSE, data, rules, threads, kind)
+    runs: dict[str, list[dict[str, Any]]] = {who: [] for who in calls}
     for _ in range(repeat):
-        runs.setdefault("kgagg, 13 strategies", []).append(
-            peers.run(None, KGAGG, data, rules, threads)
-        )
-        runs.setdefault("kgagg, one thread", []).append(peers.run(None, KGAGG, data, rules, 1))
-        if python:
-            for kind in ("noisy-or-top-5", "max+"):
-                runs.setdefault(f"PyClause, {kind}", []).append(
-                    peers.run(python, PYCLAUSE, data, rules, threads, kind)
-                )
-    print(f"{name}, {threads} threads")
-    best = {who: min(one, key=lambda run: run["seconds"]) for who, one in runs.items()}
-    for who, run in best.items():
+        for who, call in calls.items():
+            runs[who].append(peers.run(*call))
+    print(f"{name}, {threads} threads, {repeat} runs of each in alternation")
+    for who, one in runs.items():
+        every = " ".join(f"{run['seconds']:.2f}" for run in one)
+        ratios = [
+            run["seconds"] / ours["seconds"] for run, ours in zip(one, runs[OURS], strict=True)
+        ]
+        print(f"  {who:<25} {every} s: {median(ratios):.1f} times as long (median of pairs)")
         print(
-            f"  {who:<25} {run['seconds']:8.2f} s ({run['cpu']:.1f} s of processors), peak "
-            f"{run['peak']:6.0f} MB, load {run['load']:.1f} s, MRR {run['mrr']}"
+            f"  {'':<25} processors {median(run['cpu'] for run in one):.1f} s, peak "
+            f"{one[0]['peak']:.0f} MB, load {one[0]['load']:.1f} s, MRR {one[0]['mrr']}"
         )
-    ours = best["kgagg, 13 strategies"]
-    print(
-        f"  kgagg besides: index {ours['index']:.2f} s; one thread takes "
-        f"{best['kgagg, one thread']['seconds'] / ours['seconds']:.2f} times as long"
-    )
-    for who, run in best.items():
-        if who.startswith("PyClause"):
-            print(
-                f"  {who} takes {run['seconds'] / ours['seconds']:.1f} times as long, and "
-                f"{run['cpu'] / ours['cpu']:.1f} times the processors' time"
-            )
 
 
 def main() -> None:
@@ -113,7 +108,7 @@ def main() -> None:
     parser.add_argument("data", nargs="?", help="folder (wnrr, then fb15k-237, by default)")
     parser.add_argument("rules", nargs="?", help="rule file, plain text")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--repeat", type=int, default=5)
     args = parser.parse_args()
     if args.rules:
         compare(args.data, args.data, args.rules, args.threads, args.repeat)

@@ -25,6 +25,7 @@ from kgagg.strategies.registry import strategy
 
 # the first call of a kernel may compile it, which says nothing about the code
 settings.register_profile("kgagg", deadline=None)
+settings.register_profile("few", deadline=None, max_examples=10)
 settings.load_profile("kgagg")
 
 

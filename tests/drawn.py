@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, permutations, product
 
 import naive
+from hypothesis import settings
 from hypothesis import strategies as st
 from naive import Fact, Query, Rule, path_end
 from small import World, make_queries
@@ -18,6 +19,11 @@ from kgagg.rules.shapes import ME
 
 RELATIONS = ("pp", "qq")
 INNER = "ABCDEF"
+
+
+def examples(count: int) -> settings:
+    """Draw `count` cases; with a profile that draws fewer than 100 by default, a part of them."""
+    return settings(max_examples=max(1, count * settings().max_examples // 100))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import resource
@@ -14,7 +15,6 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from numba.core.types.functions import BaseFunction
 
 from kgagg.jit import inner_kernels, kernels
 
@@ -255,10 +255,13 @@ def test_kernels_read_and_write_the_items_that_python_does(
         np.testing.assert_array_equal(one, other)
 
 
-def test_numba_is_left_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiling_leaves_the_garbage_collector_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    before = BaseFunction.get_call_type
+    assert gc.isenabled()
     assert kernels(__file__)(lambda x: x + 1)(2) == 3
+    assert gc.isenabled()
     with pytest.raises(numba.TypingError):
         kernels(__file__)(lambda x: x.no_such_thing)(2)
-    assert BaseFunction.get_call_type is before
+    assert gc.isenabled()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import functools
+import gc
 import hashlib
 import os
 import sys
@@ -136,7 +137,8 @@ class Kernel:
 
     def _compile_and_keep(self, types: tuple[Any, ...]) -> None:
         try:
-            self.dispatcher.compile(types)
+            with _no_garbage_collected():
+                self.dispatcher.compile(types)
         except OSError as error:
             if types not in self.dispatcher.overloads:
                 raise
@@ -166,6 +168,18 @@ class Kernel:
                     path = self.folder / f"{self.dispatcher.py_func.__name__}.lock"
                     fcntl.flock(stack.enter_context(path.open("wb")), fcntl.LOCK_EX)
             yield
+
+
+@contextlib.contextmanager
+def _no_garbage_collected() -> Iterator[None]:
+    """Collect no garbage: numba makes millions of objects that stay, and each is looked at."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 @functools.cache

@@ -2,12 +2,11 @@
 
 This is the one file that knows private parts of numba, which change several times a year. It is
 used for `kgagg.jit.TESTED` alone; every kernel compiles and gives the same results without it.
-Compiled this way, the kernels of a first run take less than half the time of the processor.
+What each part brings is in docs/design.md.
 """
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ import numba
 from numba import _dynfunc
 from numba.core import cgutils, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, Flags
+from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Lower
 from numba.core.types import (  # type: ignore[attr-defined]
@@ -25,7 +24,6 @@ from numba.core.types import (  # type: ignore[attr-defined]
     IntegerLiteral,
     intp,
 )
-from numba.core.types.functions import BaseFunction
 from numba.np.arrayobj import load_item, store_item
 
 
@@ -39,7 +37,7 @@ def decorator(options: dict[str, Any], *, allocates: bool) -> Callable[..., Any]
     allocates : bool
         See `kgagg.jit.kernels`.
     """
-    return numba.njit(pipeline_class=_Compiler, no_cfunc_wrapper=True, _nrt=allocates, **options)
+    return numba.njit(pipeline_class=_Compiler, _nrt=allocates, **options)
 
 
 def inner_decorator(options: dict[str, Any], *, allocates: bool) -> Callable[..., Any]:
@@ -108,10 +106,6 @@ class _Lower(Lower):  # type: ignore[misc]
             self.context, builder, start, shape, None, "C", places, boundscheck=check
         )
 
-    def alloca_lltype(self, name: str, kind: Any, datamodel: Any = None) -> Any:
-        """Make room for a variable, without asking LLVM for its size for a debugger's sake."""
-        return cgutils.alloca_once(self.builder, kind, name=name, zfill=False)
-
 
 def _counts_from_start(index: Any) -> bool:
     if isinstance(index, IntegerLiteral):
@@ -125,19 +119,6 @@ class _Lowering(typed_passes.NativeLowering):  # type: ignore[misc]
 
     _name = "kernel_lowering"
     lowering_class = _Lower
-
-    def run_pass(self, state: Any) -> bool:
-        """Lower the kernel."""
-        # numba looks for something that is not there at each use of an array, and looks each time
-        # whether it was declared meanwhile; this context is of this kernel alone
-        state.targetctx.refresh()
-        state.targetctx.refresh = _nothing
-        lowered: bool = super().run_pass(state)
-        return lowered
-
-
-def _nothing() -> None:
-    """Do nothing."""
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -163,62 +144,13 @@ class _PartLowering(_Lowering):
         return True
 
 
-class _Flags(Flags):  # type: ignore[misc]
-    """numba's flags, equal if the same options are set to the same.
-
-    numba compares flags for each operation that it compiles. Its own way reads every option there
-    is through a property; a fifth of the time of compiling went there.
-    """
-
-    __slots__ = ()
-    _hash = hash(Flags())  # numba's hash is the same for all flags, and slow
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Flags) and self._values == other._values
-
-
-_Function: Any = BaseFunction
-_resolve = _Function.get_call_type
-_resolved: dict[tuple[Any, ...], Any] = {}
-
-
-def _resolve_once(function: Any, context: Any, args: Any, named: Any) -> Any:
-    """Return the signature of a call; numba tries dozens for each addition that it compiles."""
-    key = function, tuple(args), tuple(named.items())
-    if key not in _resolved:
-        _resolved[key] = _resolve(function, context, args, named)
-    return _resolved[key]
-
-
 class _Compiler(CompilerBase):  # type: ignore[misc]
-    """numba's compiler, without what costs time and brings kernels nothing.
+    """numba's compiler with the passes that plain loops over arrays and numbers need.
 
-    Of its passes there are those that plain loops over arrays and numbers need: no closures, no
-    generators, no expressions of whole arrays. Options are `_Flags`, calls are resolved once, and
-    no garbage is collected meanwhile.
+    There are no closures, no generators and no expressions of whole arrays.
     """
 
     lowering: type[_Lowering] = _Lowering
-
-    def __init__(self, *args: Any) -> None:
-        *before, flags, names = args
-        super().__init__(*before, _Flags(flags), names)
-
-    def compile_extra(self, func: Callable[..., Any]) -> Any:
-        """Compile `func`."""
-        collects, resolve = gc.isenabled(), _Function.get_call_type
-        gc.disable()
-        # no other thread compiles meanwhile: numba has a lock
-        _Function.get_call_type = _resolve_once
-        try:
-            return super().compile_extra(func)
-        finally:
-            _Function.get_call_type = resolve
-            if collects:
-                gc.enable()
 
     def define_pipelines(self) -> list[PassManager]:
         """Return the passes."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import naive
 import numpy as np
 import pytest
-from drawn import Case, cases, ladders
-from hypothesis import given, settings
+from drawn import Case, cases, examples, ladders
+from hypothesis import given
 from hypothesis import strategies as st
 from naive import Rule
 
@@ -70,26 +70,26 @@ TOP_X = st.sampled_from([0, 1, 2, 3, 5])
 BEST = st.sampled_from([0, 1, 3])
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(cases(), TOP_X, BEST)
 def test_every_shape(case: Case, top_x: int, best: int) -> None:
     check(case, top_x, best)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(cases(shapes=["cyclic"]), TOP_X)
 def test_long_cyclic_bodies(case: Case, top_x: int) -> None:
     # where rules share a prefix, what is kept of it must serve all that is to come
     check(case, top_x, 0)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(ladders(), TOP_X)
 def test_what_is_kept_of_many_paths(case: Case, top_x: int) -> None:
     check(case, top_x, 0)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(cases(2, ["cyclic", "hub"]), TOP_X)
 def test_hubs(case: Case, top_x: int) -> None:
     # where a rule predicts much more than the pool holds, the pool is asked instead
@@ -115,7 +115,7 @@ def test_self_loops_in_a_closed_pool(preset: str) -> None:
     check(case, top_x=2, best=0)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(cases(longest=3), TOP_X)
 def test_nothing_is_asked_after_the_pool_is_closed(case: Case, top_x: int) -> None:
     check(case, top_x, 0, complete=False)
@@ -128,7 +128,7 @@ def restricted(draw: st.DrawFn) -> tuple[Case, list[set[str]]]:
     return case, [draw(some), draw(some)]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(restricted(), TOP_X, BEST)
 def test_only_what_is_allowed_is_a_candidate(
     drawn: tuple[Case, list[set[str]]], top_x: int, best: int
@@ -147,7 +147,7 @@ def content(chunks: Sequence[Firings]) -> list[bytes]:
     return [np.concatenate(arrays).tobytes() for arrays in zip(*parts, strict=True)]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(), TOP_X, st.integers(1, 20))
 def test_threads_and_chunks_change_nothing(case: Case, top_x: int, chunk: int) -> None:
     world = case.world()
@@ -161,7 +161,7 @@ def test_threads_and_chunks_change_nothing(case: Case, top_x: int, chunk: int) -
     assert content(one) == content(other)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(), TOP_X)
 def test_growing_changes_nothing(case: Case, top_x: int) -> None:
     world = case.world()

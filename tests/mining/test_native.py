@@ -13,7 +13,8 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from waiting import PATIENCE
 
@@ -59,7 +60,7 @@ def small_facts() -> st.SearchStrategy[set[naive.Fact]]:
     return st.sets(fact, min_size=4, max_size=20)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(facts=small_facts())
 def test_all_rules_with_their_counts(
     facts: set[naive.Fact], tmp_path_factory: pytest.TempPathFactory

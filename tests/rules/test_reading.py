@@ -6,7 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from ruled import RULES, amie, many_rules, names, read
 
@@ -54,7 +55,7 @@ def hostile_rules(draw: st.DrawFn) -> tuple[list[str], list[str], Rule]:
 
 
 @given(hostile_rules())
-@settings(max_examples=300)
+@examples(300)
 def test_hostile_names_come_back_or_are_refused(case: tuple[list[str], list[str], Rule]) -> None:
     entities, relations, rule = case
     line = format_line(rule, 10, 5)
@@ -89,7 +90,7 @@ lines_of_text = st.lists(
 
 
 @given(lines_of_text, st.booleans())
-@settings(max_examples=300)
+@examples(300)
 def test_fast_and_slow_reader_agree(lines: list[str], with_graph: bool) -> None:
     text = "\n".join([RULES[0], *lines]) + "\n"
     graph = GRAPH if with_graph else None
@@ -107,7 +108,7 @@ def test_fast_and_slow_reader_agree(lines: list[str], with_graph: bool) -> None:
 
 
 @given(st.data())
-@settings(max_examples=200)
+@examples(200)
 def test_mutated_bytes_give_a_rule_or_a_reason(data: st.DataObject) -> None:
     source = data.draw(
         st.sampled_from(["\n".join(RULES) + "\n", amie("?a  r1  ?f  ?b  r2  ?f   => ?a  h  ?b")])

@@ -123,7 +123,8 @@ def join(
             best, best_ends = 0, 0
             for atom in range(total):
                 if not (used >> atom) & 1:
-                    ends = (values[atoms[3 * atom + 1]] >= 0) + (values[atoms[3 * atom + 2]] >= 0)
+                    one, other = values[atoms[3 * atom + 1]], values[atoms[3 * atom + 2]]
+                    ends = int(one >= 0) + int(other >= 0)
                     if ends > best_ends:
                         best, best_ends = atom, ends
             key, subject, object_ = 2 * atoms[3 * best], atoms[3 * best + 1], atoms[3 * best + 2]
