@@ -53,7 +53,7 @@ NUMBA_VERSIONS ?= 0.61.0 0.68.1
 test-numba: setup
 	set -e; for version in $(NUMBA_VERSIONS); do \
 	  $(PYTHON) -m venv build/numba-$$version; \
-	  build/numba-$$version/bin/pip install $(PIP) numba==$$version pytest pytest-xdist hypothesis --editable .; \
+	  build/numba-$$version/bin/pip install $(PIP) numba==$$version pytest pytest-xdist hypothesis --editable ".[learned,rdf]"; \
 	  KGAGG_JIT=plain NUMBA_CACHE_DIR=build/numba-$$version/cache \
 	    build/numba-$$version/bin/pytest -q -n $(CORES) $(KERNEL_TESTS); \
 	done
