@@ -1,7 +1,8 @@
 # make demo    set up, then run the small workflow: real data, rules, tables, a report
 # make test    set up, then every check that continuous integration runs
-# make test-faults  set up, then use thousands of damaged files: minutes
-# make test-kernels  set up, then a few cases for each kernel: with plain numba, with every index checked, in Python
+# make test-faults  set up, then use thousands of damaged files, kill commands, fill disks: minutes
+# make test-mutants set up, then change the code in small ways and print what no test notices: 30 minutes
+# make test-kernels set up, then a few cases for each kernel: with plain numba, with every index checked, in Python
 # make test-bounds  the tests of kernels with every index checked
 # make test-numba   the tests of kernels on the oldest and the newest numba that is allowed
 # make docs    set up, then build the documentation; a link that leads nowhere is an error
@@ -13,7 +14,7 @@ PIP := --quiet --no-compile --disable-pip-version-check
 # snakefmt looks for shfmt on the path
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test test-bounds test-faults test-kernels test-numba docs setup lint bench lock clean
+.PHONY: demo test test-bounds test-faults test-kernels test-mutants test-numba docs setup lint bench lock clean
 .DELETE_ON_ERROR:
 
 demo: setup
@@ -29,6 +30,10 @@ test: lint
 
 test-faults: setup
 	KGAGG_FAULTS=11000 $(BIN)/pytest -s tests/faults
+
+MINUTES ?= 30
+test-mutants: setup
+	$(BIN)/python tests/mutants/mutants.py --minutes $(MINUTES) $(ROOMS)
 
 KERNEL_TESTS := tests/engine/test_engine.py tests/engine/test_semantics.py tests/mining/test_counting.py \
   tests/mining/test_native.py tests/graph tests/rules tests/strategies

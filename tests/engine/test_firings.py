@@ -132,3 +132,12 @@ def test_other_files_are_told(tmp_path: Path, engine: Engine) -> None:
     rank_split(engine, "test", [strategy("max")]).write(tmp_path / "ranks.parquet")
     with pytest.raises(InputError, match="expected a file that `kgagg apply` wrote"):
         FiringsFile(tmp_path / "ranks.parquet")
+
+
+def test_parts_with_other_settings_are_not_joined(world: Path, tmp_path: Path) -> None:
+    parts = [tmp_path / f"{i}.parquet" for i in (1, 2)]
+    for i, (part, top_x) in enumerate(zip(parts, ("200", "3"), strict=True), start=1):
+        call = ["apply", str(world), str(world / "rules.txt"), "-q", "--top-x", top_x]
+        assert main([*call, "--out", str(part), "--part", f"{i}/2"]) == 0
+    with pytest.raises(InputError, match="written with other settings than"):
+        gather_firings(parts, tmp_path / "all.parquet")

@@ -19,6 +19,7 @@ from naive import Candidate, Fact, Query
 from small import World, make_queries
 
 from kgagg.engine.engine import Engine
+from kgagg.engine.index import LONGEST, expect_short
 from kgagg.engine.semantics import PRESETS, semantics
 from kgagg.errors import InputError
 from kgagg.rules.confidence import Confidence
@@ -533,3 +534,9 @@ def test_a_body_that_would_take_for_ever_is_refused(tmp_path: Path) -> None:
     (tmp_path / "rules.txt").write_text(f"200\t150\t0.75\tr(X,Y) <= {', '.join(steps)}\n")
     with pytest.raises(InputError, match="15 body atoms; the engine takes up to 14"):
         Engine.open(tmp_path, tmp_path / "rules.txt", "pyclause")
+
+
+def test_the_longest_body_that_is_taken() -> None:
+    expect_short(LONGEST)
+    with pytest.raises(InputError, match=f"has {LONGEST + 1} body atoms; the engine takes up to"):
+        expect_short(LONGEST + 1)

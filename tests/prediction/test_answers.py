@@ -118,3 +118,15 @@ def test_a_line_that_is_no_query_is_told(
 def test_no_one_strategy(engine: Engine) -> None:
     with pytest.raises(InputError, match="expected one strategy"):
         ready_strategy(engine, "all")
+
+
+def test_there_are_as_many_candidates_as_answers(engine: Engine) -> None:
+    # the pool would close after one candidate
+    queries = Queries.from_patterns(np.array([[1, 0, MISSING]], np.int32))
+    counts = [
+        len(
+            next(iter(answer(engine, queries, strategy("max"), top_k=5, top_x=top_x))).candidates[0]
+        )
+        for top_x in (1, 0)
+    ]
+    assert counts == [5, 5]

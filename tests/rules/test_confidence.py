@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 
+import numpy as np
 import pytest
 from ruled import chain, read
 
 from kgagg.errors import InputError
-from kgagg.rules.confidence import Confidence, Threshold
+from kgagg.rules.confidence import TYPES, Confidence, Threshold
 
 
 def test_confidence_by_type() -> None:
@@ -62,3 +63,15 @@ def test_settings_are_checked_and_survive_json() -> None:
         Confidence(weights=(("danglin", 0.1),))
     with pytest.raises(InputError, match="weights between 0 and 1"):
         Confidence(weights=(("zero", 2),))
+
+
+def test_what_just_reaches_a_threshold_is_kept() -> None:
+    types, every = np.zeros(3, np.uint8), np.full(3, 10)
+    for strict in (False, True):
+        limit = Threshold(correct=5, confidence=0.5, strict=strict, length=3)
+        kept = Confidence(thresholds=((TYPES[0], limit),)).kept(
+            types, every, np.array([4, 5, 6]), np.array([2, 3, 4])
+        )
+        assert kept["correct predictions"].tolist() == [False, True, True]
+        assert kept["confidence"].tolist() == [False, not strict, True]
+        assert kept["length"].tolist() == [True, True, False]

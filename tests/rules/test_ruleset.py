@@ -300,3 +300,11 @@ def test_rules_without_constants_are_used_with_any_graph() -> None:
     rules = RuleSet.from_text("s(X,Y) <= r(X,A), r(A,Y)\nr(X,X) <= r(X,A)")
     found = rules.translated(graph.entities, graph.relations)
     assert [one.rule for one in found] == [one.rule for one in rules]
+
+
+def test_the_digest_depends_on_the_confidence() -> None:
+    # the same rules in the same order, with the same counts
+    rules = read("\n".join(RULES) + "\n")
+    other = rules.with_confidence(Confidence(unseen=0.001))
+    assert other.predicted.tolist() == rules.predicted.tolist()
+    assert other.digest != rules.digest

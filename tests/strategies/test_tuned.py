@@ -17,7 +17,7 @@ from kgagg.graph.vocabulary import Vocabulary
 from kgagg.ranking.ranks import Ranks
 from kgagg.ranking.ties import values
 from kgagg.strategies.base import Strategy
-from kgagg.strategies.fitting import Fitting
+from kgagg.strategies.fitting import PRIOR, Fitting, shrunk
 from kgagg.strategies.registry import fit_all, open_strategy, strategy
 from kgagg.strategies.scoring import rank_all, rank_split
 from kgagg.strategies.tuned import NoisyOrTopHStar, Tuned, top_h_choices, tune
@@ -152,3 +152,30 @@ def test_a_tuned_strategy_is_read_by_the_names_of_relations(engine: Engine, tmp_
     path.write_text('{"strategy": "x"}')
     with pytest.raises(InputError, match="not a binary file of kgagg"):
         open_strategy(path, known)
+
+
+def test_choices_are_equal_if_sums_differ_in_their_last_bits_only() -> None:
+    names = [one.name for one in top_h_choices([1, 4])]
+    # 1/3 + 1/5 + 1/7 + ..., in two orders: the second sum is the larger one, by its last bit
+    ranks = next(
+        found
+        for found in np.random.default_rng(0).integers(1, 50, (10_000, 6))
+        if np.bincount(np.zeros(6, int), 1 / found[::-1])[0]
+        > np.bincount(np.zeros(6, int), 1 / found)[0]
+    )
+    table = np.stack([ranks, ranks[::-1]])
+    valid = ranks_of(names, [(i, 0, i) for i in range(6)], np.stack([table, table], axis=2))
+    chosen, default = tune(valid)
+    assert chosen[0].tolist() == [0, 0]
+    assert default.tolist() == [0, 0]
+
+
+def test_the_prior_of_a_slot_is_that_of_its_direction() -> None:
+    # slots: relation 0 tails, relation 0 heads, relation 1 tails, relation 1 heads
+    total, number = np.array([6.0, 10.0, 0.0, 30.0]), np.array([3, 1, 0, 3])
+    expected = [6 + PRIOR * 6 / 3, 10 + PRIOR * 40 / 4, PRIOR * 6 / 3, 30 + PRIOR * 40 / 4]
+    assert shrunk(total, number).tolist() == pytest.approx(expected)
+    # and sums that differ in their last bits only are equal
+    assert 0.1 + 0.2 != 0.3
+    one, other = (shrunk(np.array([x, 0.0]), np.array([1, 1]))[0] for x in (0.1 + 0.2, 0.3))
+    assert one == other
