@@ -23,7 +23,7 @@ from kgagg.data.download import (
 )
 from kgagg.data.registry import BY_SOURCE, Dataset, Source, find
 from kgagg.data.triples import ENDINGS, ending
-from kgagg.errors import InputError
+from kgagg.errors import InputError, nearest
 from kgagg.util.files import COMPRESSIONS, line_blocks, replacing
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar", ".zip")
@@ -40,6 +40,30 @@ def locate(data: str | os.PathLike[str]) -> Path:
     if path.parent != Path() or ending(path) in ENDINGS:
         raise InputError(f"{path}: no such file or folder")
     return fetch(find(os.fspath(data)))
+
+
+# before the name of a dataset of PyKEEN
+PYKEEN = "pykeen:"
+
+
+def pykeen_triples(name: str) -> tuple[Any, Any, Any]:
+    """Return train, valid and test of a dataset of PyKEEN, which fetches it; valid may be None.
+
+    Raises
+    ------
+    InputError
+        If PyKEEN has no such dataset.
+    ModuleNotFoundError
+        If PyKEEN is not installed.
+    """
+    from pykeen.datasets import dataset_resolver
+
+    try:
+        found = dataset_resolver.make(name)
+    except (KeyError, ValueError):
+        close = nearest(name, dataset_resolver.options)
+        raise InputError(f"{PYKEEN}{name}: PyKEEN has no such dataset{close}") from None
+    return found.training, found.validation, found.testing
 
 
 def fetch(

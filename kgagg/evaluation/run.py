@@ -139,7 +139,7 @@ def evaluate(
     order = _tie_order(engine, ties)
     graph, watch = engine.graph, watch or Stopwatch()
     if not len(graph.split(split)):
-        raise InputError(f"the {split} split is empty: kgagg split makes one of a whole graph")
+        raise InputError(f"the {split} split is empty: split the graph with `kgagg split`")
     options: dict[str, Any] = {
         "top_x": top_x,
         "threads": threads,

@@ -169,18 +169,28 @@ class Explanation:
 
         return page(self.to_json())
 
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON-compatible values, with labels if the graph has any."""
+    def to_json(self, *, labels: bool = True) -> dict[str, Any]:
+        """Return JSON-compatible values, with labels in place of names if the graph has any.
+
+        Parameters
+        ----------
+        labels : bool
+            False for names in any case.
+        """
         graph, rules = self.engine.graph, self.engine.rules
         entities, relations = graph.entities, graph.relations
+        shown = graph.labels if labels else {}
+
+        def label(name: str) -> str:
+            return shown.get(name, name)
 
         def named(fact: Fact) -> list[str]:
             head, relation, tail = fact
-            one, two = ("?" if e < 0 else graph.label(entities[e]) for e in (head, tail))
-            return [one, graph.label(relations[relation]), two]
+            one, two = ("?" if e < 0 else label(entities[e]) for e in (head, tail))
+            return [one, label(relations[relation]), two]
 
         def text(row: int) -> str:
-            return anyburl.format_rule(rules.rule(row).labelled(graph.labels))
+            return anyburl.format_rule(rules.rule(row).labelled(shown))
 
         def reason(one: Reason) -> dict[str, Any]:
             return {
@@ -201,8 +211,7 @@ class Explanation:
                 "score": one.score,
                 "rank": [one.optimistic, one.pessimistic] if one.optimistic else None,
                 "candidates": one.candidates,
-                "leader": leader
-                and {"entity": graph.label(entities[leader[0]]), "score": leader[1]},
+                "leader": leader and {"entity": label(entities[leader[0]]), "score": leader[1]},
                 "rules": one.count,
                 "reasons": [reason(each) for each in one.reasons],
                 "features": [dataclasses.asdict(each) for each in one.features],

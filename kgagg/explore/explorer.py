@@ -280,7 +280,7 @@ class Explorer:
         if MISSING in fact:
             raise InputError("expected a head, a relation and a tail to explain")
         chosen = self._strategy(strategy)
-        found = explain(self.engine, fact, chosen, stop=stop).to_json()
+        found = explain(self.engine, fact, chosen, stop=stop).to_json(labels=False)
         counts = ("rank", "rule", "confidence", "correct", "predicted", "share")
         rows = [
             [direction, *(one[name] for name in counts)]

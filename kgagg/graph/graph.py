@@ -67,7 +67,8 @@ class Graph:
         ----------
         data : path or str
             A folder with a file ``train`` and maybe ``valid`` and ``test``; one file, which is
-            train; or the name of a registered dataset. Files are TSV (.txt, .tsv), CSV, N-Triples
+            train; the name of a registered dataset; or ``pykeen:`` and the name of a dataset of
+            PyKEEN, if that is installed. Files are TSV (.txt, .tsv), CSV, N-Triples
             (.nt, .nq), Turtle (.ttl) or Parquet, plain or compressed (.gz, .bz2, .xz, .zst).
         literals : str
             ``"drop"`` or ``"keep"`` (see `kgagg.data.triples.open_triples`).
@@ -77,8 +78,10 @@ class Graph:
         InputError
             If a file cannot be read, naming the file, the line and what was expected.
         """
-        from kgagg.data.datasets import locate
+        from kgagg.data.datasets import PYKEEN, locate, pykeen_triples
 
+        if isinstance(data, str) and data.startswith(PYKEEN):
+            return cls.from_triples(*pykeen_triples(data.removeprefix(PYKEEN)))
         path = locate(data)
         return (
             cls.from_file(path, literals=literals)

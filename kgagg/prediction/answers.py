@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kgagg.data.triples import CSV, PARQUET, RDF, ending, open_triples
 from kgagg.engine.engine import Engine
 from kgagg.engine.queries import DIRECTIONS, MISSING, Queries
 from kgagg.errors import InputError, at_least
@@ -208,8 +210,8 @@ def _without(answers: Answers, target: int, top_k: int) -> Candidates:
 def read_queries(path: str | os.PathLike[str], graph: Graph) -> np.ndarray:
     """Read lines ``head relation ?``, ``? relation tail`` or ``head ? tail``: int32[n, 3].
 
-    Names are separated by tabs or spaces. What is to be predicted is `MISSING`. A line may also be
-    a complete triple.
+    Names are separated by tabs or spaces; or the file is CSV, Parquet or RDF, as a graph may be.
+    What is to be predicted is `MISSING`. A line may also be a complete triple.
 
     Raises
     ------
@@ -217,7 +219,9 @@ def read_queries(path: str | os.PathLike[str], graph: Graph) -> np.ndarray:
         If a line is not as expected, or has a name that is not in the graph.
     """
     rows = []
-    lines = (line for block in line_blocks(path) for line in block.split(b"\n")[:-1])
+    table = ending(Path(path)) in (*CSV, *RDF, *PARQUET)
+    blocks = open_triples(path, "keep").blocks if table else line_blocks(path)
+    lines = (line for block in blocks for line in block.split(b"\n")[:-1])
     for number, line in enumerate(lines, start=1):
         text = line.decode(errors="replace").strip("\r\n ")
         if not text:

@@ -10,9 +10,11 @@ import pytest
 from explored import KNOWS, LIKES, NAMES, QUOTES, SCRIPT
 
 import kgagg
+from kgagg.engine.engine import Engine
 from kgagg.errors import InputError
 from kgagg.explore.explorer import Explorer
 from kgagg.rules.selection import more_general, more_special
+from kgagg.strategies.registry import strategy
 
 
 def test_candidates_have_the_ranks_and_scores_of_rank(explorer: Explorer, hostile: Path) -> None:
@@ -97,3 +99,12 @@ def test_wrong_names_are_told(explorer: Explorer) -> None:
         explorer.ask(SCRIPT, KNOWS, "", "max")
     with pytest.raises(InputError, match="expected 1 to 4"):
         explorer.rule(5)
+
+
+def test_explanations_link_to_names_whatever_the_labels(explorer: Explorer) -> None:
+    graph = explorer.graph.with_labels(dict.fromkeys(explorer.graph.entities, "somebody"))
+    engine = Engine(graph, explorer.rules)
+    shown = Explorer(engine, [strategy("max+")], graph.labels).why(SCRIPT, KNOWS, QUOTES)
+    plain = explorer.why(SCRIPT, KNOWS, QUOTES, "max+")
+    assert shown.values["explanation"] == plain.values["explanation"]
+    assert "somebody" in shown.title

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import kgagg
+from kgagg.cli import main
 from kgagg.errors import InputError
 from kgagg.graph.graph import Graph
 
@@ -100,3 +102,13 @@ def test_a_graph_shows_itself_in_one_line_and_as_a_table() -> None:
     graph = kgagg.Graph.from_triples([*FACTS, ("<b>", "likes", "bob")])
     assert repr(graph) == ("Graph(4 entities, 2 relations; triples: 4 train, 0 valid, 0 test)")
     assert '<td style="text-align: left">&lt;b&gt;</td>' in graph._repr_html_()
+
+
+def test_datasets_of_pykeen_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    if importlib.util.find_spec("pykeen") is None:
+        assert main(["stats", "pykeen:nations"]) == 1
+        assert "needs pykeen: pip install pykeen" in capsys.readouterr().err
+        pytest.skip("PyKEEN is not installed")
+    assert len(Graph.read("pykeen:nations").train) == 1592
+    with pytest.raises(InputError, match="did you mean nations"):
+        Graph.read("pykeen:nation")

@@ -141,7 +141,7 @@ def test_a_whole_graph_is_evaluated_with_a_split_of_its_own(
     rules.write_text("parent of(X,Y) <= child of(Y,X)\nspouse(X,Y) <= spouse(Y,X)\n")
     call = ["evaluate", str(file), str(rules), "--strategies", "max"]
     assert main(call) == 2
-    assert "the test split is empty: kgagg split makes one" in capsys.readouterr().err
+    assert "the test split is empty: split the graph with `kgagg split`" in capsys.readouterr().err
     assert main([*call, "--split", "0.8,0.1,0.1", "--seed", "3"]) == 0
     told = capsys.readouterr()
     assert "know its test triples" in told.err

@@ -68,7 +68,11 @@ def test_a_folder_is_planned_again_when_its_content_changes(tmp_path: Path) -> N
     config = tmp_path / "people.yaml"
     config.write_text(yaml.safe_dump(CONFIG | {"datasets": [str(folder)]}))
     assert jobs(snakemake(tmp_path, "--dry-run", "fetch", config=config))["dataset"] == 1
-    succeed(snakemake(tmp_path, "fetch", config=config))
+    page = tmp_path / "out" / "report" / "index.html"
+    page.parent.mkdir(parents=True)
+    page.touch()
+    said = succeed(snakemake(tmp_path, "fetch", config=config))
+    assert "The report: out/report/index.html" in said.splitlines()[-4:]
     assert (tmp_path / "out/data/people/train.txt").read_text() == "a\tr\tb\nb\tr\tc\n"
     assert "Nothing to be done" in succeed(snakemake(tmp_path, "--dry-run", "fetch", config=config))
     (folder / "valid.csv").write_text("head,relation,tail\na,r,c\n")

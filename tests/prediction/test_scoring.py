@@ -188,3 +188,19 @@ def test_what_cannot_be_scored_is_told(
     call = ["score", str(world), str(world / "rules.txt"), "-q", "--triples", str(path)]
     assert main([*call, *options]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_triples_are_read_in_the_formats_of_graphs(
+    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    triples = Graph.read(world).to_pandas("test")
+    places = [tmp_path / name for name in ("t.tsv", "t.csv", "t.parquet")]
+    triples.to_csv(places[0], sep="\t", header=False, index=False)
+    triples.to_csv(places[1], index=False)
+    triples.to_parquet(places[2])
+    printed = []
+    for place in places:
+        call = ["score", str(world), str(world / "rules.txt"), "--triples", str(place)]
+        assert main(call) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1] == printed[2]

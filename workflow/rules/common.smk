@@ -30,11 +30,19 @@ wildcard_constraints:
 onstart:
     print(experiment.costs(workflow.cores), file=sys.stderr)
     # before any job, and not for the table of costs alone
-    if "plan" not in sys.argv and (missing := experiment.unreachable(config["results"])):
+    if "plan" not in sys.argv and (
+        missing := experiment.unreachable(config["results"])
+    ):
         raise WorkflowError(
             f"cannot reach: {', '.join(missing)}; put them into KGAGG_MIRROR, or run config/demo.yaml"
         )
     shell("kgagg compile --quiet")
+
+
+onsuccess:
+    page = os.path.join(config["results"], "report", "index.html")
+    if os.path.exists(page):
+        print(f"The report: {page}", file=sys.stderr)
 
 
 rule plan:
