@@ -118,7 +118,7 @@ def calibration_error(engine: Engine, fitted: Strategy) -> float:
     """Return the expected calibration error on test, calibrated on valid."""
     calibration = Calibration.fit(answered(engine, fitted, "valid"))
     counts = answered(engine, fitted, "test")
-    return Reliability.of("test", calibration(counts.value), counts).error
+    return Reliability.of("test", calibration(counts.score), counts).error
 
 
 if __name__ == "__main__":

@@ -309,6 +309,7 @@ def walks(
         Takes the sums for one, two and three steps, and the share of the candidate's facts that
         lead to where two steps end.
     """
+    # long: one pass over the queries, with all its working space
     for query in range(len(entity)):
         own, firsts, seconds = entity[query], 0, 0
         for i in range(segment_ptr[entity_ptr[own]], segment_ptr[entity_ptr[own + 1]]):

@@ -68,3 +68,23 @@ def test_leaks_are_reported_or_refused(world: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err == f"kgagg: error: {world}: {leaks}\n"
     main(mine)
     assert f"kgagg: warning: {world}: {leaks} (--no-leak refuses)\n" in capsys.readouterr().err
+
+
+def test_scores_are_for_learned_alone(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores, out = world / "scores.tsv", world / "fitted.kgagg"
+    scores.write_text("e0\tr0\te1\thigh\n")
+    call = ["fit", str(world), str(world / "rules.txt"), "--scores", str(scores), "--out", str(out)]
+    assert main([*call, "--strategy", "factors", "-q"]) == 2
+    assert "factors does not use scores, expected learned" in capsys.readouterr().err
+    assert main([*call, "--strategy", "learned", "-q"]) == 2
+    assert f"{scores}:1: expected head, relation, tail and a finite" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_scores_have_a_row_of_their_own(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = world / "scores.tsv"
+    scores.write_text("e0\tr0\te1\t0.5\n")
+    call = ["evaluate", str(world), str(world / "rules.txt"), "--strategies", "max", "-q"]
+    assert main([*call, "--scores", str(scores)]) == 0
+    rows = [line.split("|")[1].strip() for line in capsys.readouterr().out.splitlines()]
+    assert rows[2:] == ["max", "learned+scores"]

@@ -227,7 +227,10 @@ def test_agreement_is_a_share_of_what_was_tried(
         for s, w in properties[one] - {(k, v)}
         if one != other
     }
-    assert {tuple(at) for at in np.argwhere(number).tolist()} == possible
+    tried = {tuple(at) for at in np.argwhere(number).tolist()}
+    assert tried <= possible
+    # all of it, where the sample has every property
+    assert tried == possible or sampled < ENTITIES
 
 
 # --- fitting -----------------------------------------------------------------------------------
