@@ -32,9 +32,7 @@ def add_parser(verbs: Any) -> Parser:
         help="rule files, or a binary rule set (default: mine them)",
     )
     options.add_strategy(parser)
-    parser.add_argument(
-        "--labels", type=Path, metavar="FILE", help="names to show: lines of entity, tab, name"
-    )
+    options.add_labels(parser)
     parser.add_argument(
         "--port",
         type=options.count,
@@ -81,10 +79,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         from kgagg.explore.archive import write_archive
         from kgagg.prediction.answers import read_queries
 
-        explorer.calibrate(args.threads)
+        explorer.calibrate(threads=args.threads)
         queries = map(tuple, read_queries(args.queries, explorer.graph).tolist())
         count = write_archive(explorer, queries, args.static)
-        print(f"{count:,} pages: open {args.static / 'index.html'}")
+        options.done(args, f"{count:,} pages", args.static / "index.html")
         return {"pages": count}
     _serve(explorer, args)
     return {}
@@ -94,13 +92,11 @@ def _explorer(args: argparse.Namespace) -> Explorer:
     """Open the graph and the rules, which are mined if there are none, and fit the strategy."""
     import tempfile
 
-    from kgagg.data.labels import read_labels
     from kgagg.errors import Failed
     from kgagg.evaluation.run import ready_strategy
     from kgagg.explore.explorer import Explorer
     from kgagg.strategies.registry import PAPER, strategy
 
-    labels = read_labels(args.labels) if args.labels else {}
     with tempfile.TemporaryDirectory() as folder:
         if not args.rules:
             args.rules = [str(Path(folder, "rules.kgagg"))]
@@ -113,7 +109,7 @@ def _explorer(args: argparse.Namespace) -> Explorer:
     names = dict.fromkeys((args.strategy, *plain))
     applying = options.running(args)
     strategies = [ready_strategy(engine, name, top_h=args.top_h, **applying) for name in names]
-    return Explorer(engine, strategies, labels, top_x=args.top_x)
+    return Explorer(engine, strategies, top_x=args.top_x)
 
 
 def _serve(explorer: Explorer, args: argparse.Namespace) -> None:
