@@ -42,6 +42,7 @@ def main(data: str, rules: str, requests: int = 200) -> None:
         fetch(address)
         print(f"ready after {time.perf_counter() - start:.1f} s")
         try:
+            await_calibration(f"{address}ask?{urlencode(triples[0] | {'tail': ''})}")
             asked = [{k: v for k, v in one.items() if k != "tail"} for one in triples]
             for name, queries in (("ask", asked), ("why", triples)):
                 report(name, [f"{address}{name}?{urlencode(one)}" for one in queries])
@@ -57,6 +58,15 @@ def main(data: str, rules: str, requests: int = 200) -> None:
         subprocess.run([*call, *out], check=True)
         other = json.loads(record.read_text())["peak_rss_mb"]
     print(f"peak memory {peak:.0f} MB, kgagg rank {other:.0f} MB: {peak / other:.2f} times")
+
+
+def await_calibration(address: str) -> None:
+    """Ask until there are probabilities, which are learned in the background at first."""
+    for _ in range(120):
+        with urllib.request.urlopen(f"{address}&format=csv", timeout=60) as answer:
+            if not answer.read().decode().splitlines()[1].endswith(","):
+                return
+        time.sleep(1)
 
 
 def fetch(address: str) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from explored import LABELS, write_hostile
+from explored import write_hostile
 from hypothesis import settings
 from workflows import CONFIG, copy_repository, offline, snakemake, succeed
 
@@ -20,7 +20,7 @@ from kgagg.data.registry import find
 from kgagg.engine.engine import Engine
 from kgagg.errors import Unavailable
 from kgagg.explore.explorer import Explorer
-from kgagg.graph.graph import SPLITS
+from kgagg.graph.graph import SPLITS, Graph
 from kgagg.strategies.registry import strategy
 
 # the first call of a kernel may compile it, which says nothing about the code
@@ -131,5 +131,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def explorer(hostile: Path) -> Explorer:
     """What can be asked of that graph, by two strategies."""
-    engine = Engine.open(hostile, hostile / "rules.txt")
-    return Explorer(engine, [strategy("noisy-or-top-5"), strategy("max+")], LABELS)
+    graph = Graph.read(hostile).with_labels(hostile / "labels.txt")
+    engine = Engine.open(graph, hostile / "rules.txt")
+    return Explorer(engine, [strategy("noisy-or-top-5"), strategy("max+")])

@@ -79,10 +79,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         from kgagg.explore.archive import write_archive
         from kgagg.prediction.answers import read_queries
 
-        explorer.calibrate(args.threads)
+        explorer.calibrate(threads=args.threads)
         queries = map(tuple, read_queries(args.queries, explorer.graph).tolist())
         count = write_archive(explorer, queries, args.static)
-        print(f"{count:,} pages: open {args.static / 'index.html'}")
+        options.done(args, f"{count:,} pages", args.static / "index.html")
         return {"pages": count}
     _serve(explorer, args)
     return {}
@@ -109,7 +109,7 @@ def _explorer(args: argparse.Namespace) -> Explorer:
     names = dict.fromkeys((args.strategy, *plain))
     applying = options.running(args)
     strategies = [ready_strategy(engine, name, top_h=args.top_h, **applying) for name in names]
-    return Explorer(engine, strategies, engine.graph.labels, top_x=args.top_x)
+    return Explorer(engine, strategies, top_x=args.top_x)
 
 
 def _serve(explorer: Explorer, args: argparse.Namespace) -> None:

@@ -162,13 +162,14 @@ class Engine:
         stop = np.zeros(1, np.bool_) if stop is None else stop
         if allowed is None:
             allowed = np.ones((2, len(self.graph.entities)), np.bool_)
-        first = _Worker(self, stop, allowed)
+        few = len(queries) <= _FEW
+        first = _Worker(self, stop, allowed, few)
         # a thread may take half its share for working space, and the other for what it finds
         threads = min(threads or processors(), max(1, memory // (2 * first.nbytes)))
-        spare = [first] + [_Worker(self, stop, allowed) for _ in range(threads - 1)]
+        spare = [first] + [_Worker(self, stop, allowed, few) for _ in range(threads - 1)]
         for worker in spare:
             worker.budget = memory // threads
-        known_facts = _facts(known)
+        known_facts = _facts(known, few)
         # compiles the kernel, if that is to be done, in the thread that hears Ctrl-C
         first.run(queries.part(0, 0), known_facts, options)
 
@@ -224,7 +225,7 @@ def _in_order(
 class _Worker:
     """The working space of one thread, which grows when a query needs more."""
 
-    def __init__(self, engine: Engine, stop: np.ndarray, allowed: np.ndarray) -> None:
+    def __init__(self, engine: Engine, stop: np.ndarray, allowed: np.ndarray, few: bool) -> None:
         self.engine, self.budget = engine, 0
         self.scratch = scratch.new_scratch(
             stop,
@@ -232,6 +233,7 @@ class _Worker:
             entities=len(engine.graph.entities),
             slots=2 * len(engine.graph.relations),
             nodes=len(engine.index.trie.node),
+            large_pages=not few,
         )
         self.out = scratch.new_output(scratch.START, 4 * scratch.START)
 
@@ -289,6 +291,14 @@ class _Worker:
         )
 
 
-def _facts(adjacency: Adjacency) -> layout.Facts:
+# to put arrays into large pages takes longer than this many queries
+_FEW = 16
+
+
+def _facts(adjacency: Adjacency, few: bool = False) -> layout.Facts:
+    """Return facts as kernels take them, in large pages unless they serve few queries."""
     arrays = {name: getattr(adjacency, name) for name in layout.Facts._fields}
+    # those of a mapped file are of another type to numba, as they are read-only
+    if few and all(array.flags.writeable for array in arrays.values()):
+        return layout.Facts(**arrays)
     return layout.Facts(**in_large_pages(arrays))

@@ -21,7 +21,13 @@ def new_walk(entities: int, room: int) -> layout.Walk:
 
 
 def new_scratch(
-    stop: np.ndarray, allowed: np.ndarray, *, entities: int, slots: int, nodes: int
+    stop: np.ndarray,
+    allowed: np.ndarray,
+    *,
+    entities: int,
+    slots: int,
+    nodes: int,
+    large_pages: bool = True,
 ) -> layout.Scratch:
     """Return the working space of a thread.
 
@@ -31,6 +37,8 @@ def new_scratch(
     allowed : bool[2, entities]
     entities, slots, nodes : int
         How many entities and slots the graph has, and nodes the trie.
+    large_pages : bool
+        Whether it is to serve long (see `in_large_pages`).
     """
     shapes: dict[str, tuple[Any, Any]] = {
         "state": (layout.CELLS, np.int64),
@@ -54,7 +62,10 @@ def new_scratch(
         "climb": (64, np.int32),
         "stack": (nodes, np.int32),
     }
-    return _records(stop, in_large_pages(_zeros(shapes)) | {"allowed": allowed})
+    arrays = _zeros(shapes)
+    if large_pages:
+        arrays = in_large_pages(arrays)
+    return _records(stop, arrays | {"allowed": allowed})
 
 
 def grown(scratch: layout.Scratch) -> layout.Scratch:

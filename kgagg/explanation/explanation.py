@@ -26,6 +26,8 @@ from kgagg.strategies.scoring import score
 
 # how many rules that do not fire are tried to make the fact rank first
 _TRIED = 200
+# how many of them at once
+_AT_ONCE = 25
 
 
 @dataclass(frozen=True)
@@ -360,10 +362,13 @@ def _needed(
     firing = _rules_of(firings, own[0]) if len(own) else firings.rules[:0]
     candidate = np.array([*firings.candidate[[leader] * len(both)], target], np.int32)
     level = _levels(engine)
-    for rule in np.setdiff1d(_possible(rules, fact), firing)[:_TRIED].tolist():
-        more = np.append(firing, np.int32(rule))
-        changed = _with_rules(firings, candidate, [*both, more], level)
-        if rank_targets(changed, score(changed, [strategy]))[1][0, 0] == 1:
+    tried = np.setdiff1d(_possible(rules, fact), firing)[:_TRIED]
+    for start in range(0, len(tried), _AT_ONCE):
+        some = tried[start : start + _AT_ONCE]
+        trials = [[*both, np.append(firing, np.int32(rule))] for rule in some.tolist()]
+        changed = _with_rules(firings, candidate, trials, level)
+        _, last = rank_targets(changed, score(changed, [strategy]))
+        for rule in some[last[0] == 1].tolist():
             yield Needed(_missing(rules, rule, head, tail), rule)
 
 
@@ -406,18 +411,43 @@ def _levels(engine: Engine) -> np.ndarray:
 
 
 def _with_rules(
-    firings: Firings, candidate: np.ndarray, rules: Sequence[np.ndarray], level: np.ndarray
+    firings: Firings,
+    candidate: np.ndarray,
+    trials: Sequence[Sequence[np.ndarray]],
+    level: np.ndarray,
 ) -> Firings:
-    """Return the firings of one query as they were if these rules predicted these candidates."""
-    query_ptr = np.array([0, len(rules)], np.int64)
+    """Return the firings of a query as they were if other rules predicted its candidates.
+
+    Parameters
+    ----------
+    firings : Firings
+        Of one query with one target.
+    candidate : int32[n]
+    trials : sequence of sequences of int32[...]
+        For each trial the rules of each candidate; there is one query for each.
+    level : int32[rules]
+        See `reorder`.
+    """
+    asked, count = firings.queries, len(trials)
+    rules = [row for trial in trials for row in trial]
+    query_ptr = np.arange(0, len(rules) + 1, len(candidate), dtype=np.int64)
     rule_ptr = np.concatenate([[0], np.cumsum([len(row) for row in rules])]).astype(np.int64)
     ordered, strength, place = reorder(
         query_ptr, rule_ptr, np.concatenate(rules), level, firings.weight
     )
+    queries = Queries(
+        np.repeat(asked.relation, count),
+        np.repeat(asked.direction, count),
+        np.repeat(asked.entity, count),
+        np.arange(count + 1, dtype=np.int64),
+        np.repeat(asked.target, count),
+        np.arange(count, dtype=np.int32),
+    )
     return dataclasses.replace(
         firings,
+        queries=queries,
         query_ptr=query_ptr,
-        candidate=candidate,
+        candidate=np.tile(candidate, count),
         count=np.diff(rule_ptr).astype(np.int32),
         strength=strength,
         level=place,

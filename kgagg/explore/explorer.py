@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,7 @@ from kgagg.prediction.answers import numbers_of
 from kgagg.prediction.calibration import Calibration, answered
 from kgagg.prediction.relations import rank_relations
 from kgagg.rules.confidence import TYPES
+from kgagg.rules.dialects import anyburl
 from kgagg.rules.selection import more_general, more_special
 from kgagg.strategies.base import Strategy
 from kgagg.strategies.scoring import best_rules, score
@@ -59,53 +61,46 @@ class View:
 
 
 class Explorer:
-    """A graph, rules, strategies and labels, and what can be asked of them.
+    """A graph, rules and strategies, and what can be asked of them.
 
     Parameters
     ----------
     engine : Engine
     strategies : sequence of Strategy
         Ready to score; the first is the default.
-    labels : mapping from str to str
-        Names to show, by entity or relation.
     top_x : int
         See `Engine.apply`.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        strategies: Sequence[Strategy],
-        labels: Mapping[str, str],
-        *,
-        top_x: int = 200,
-    ) -> None:
+    def __init__(self, engine: Engine, strategies: Sequence[Strategy], *, top_x: int = 200) -> None:
         self.engine, self.graph, self.rules = engine, engine.graph, engine.rules
         self.strategies = {one.name: one for one in strategies}
-        self.labels, self.top_x = labels, top_x
+        self.label, self.top_x = self.graph.label, top_x
         self._search = {
-            "entity": NameIndex(self.graph.entities.names(), labels),
-            "relation": NameIndex(self.graph.relations.names(), labels),
+            "entity": NameIndex(self.graph.entities.names(), self.graph.labels),
+            "relation": NameIndex(self.graph.relations.names(), self.graph.labels),
         }
         self._calibrations: dict[str, Calibration] = {}
+        self._calibrating: set[str] = set()
         self._statistics = statistics(self.graph)
 
-    def calibrate(self, threads: int | None = None) -> None:
-        """Learn on valid which probability belongs to a score; until then none is shown."""
+    def calibrate(self, strategy: str = "", threads: int | None = None) -> None:
+        """Learn on valid which probability belongs to a score of a strategy, by default the first.
+
+        Until then no probability is shown.
+        """
         if len(self.graph.valid):
-            for name, one in self.strategies.items():
-                counts = answered(self.engine, one, "valid", top_x=self.top_x, threads=threads)
-                self._calibrations[name] = Calibration.fit(counts)
+            one = self._strategy(strategy)
+            options: dict[str, Any] = {"top_x": self.top_x, "threads": threads}
+            counts = answered(self.engine, one, "valid", **options)
+            self._calibrations[one.name] = Calibration.fit(counts)
 
-    def start_calibrating(self) -> threading.Thread:
-        """Calibrate beside what else is asked, on one processor."""
-        thread = threading.Thread(target=self.calibrate, args=(1,), daemon=True)
-        thread.start()
-        return thread
-
-    def label(self, name: str) -> str:
-        """Return what to show for an entity or a relation."""
-        return self.labels.get(name, name)
+    def start_calibrating(self, strategy: str = "") -> None:
+        """Calibrate beside what else is asked, on one processor; each strategy once."""
+        name = self._strategy(strategy).name
+        if name not in self._calibrating:
+            self._calibrating.add(name)
+            threading.Thread(target=self.calibrate, args=(name, 1), daemon=True).start()
 
     # --- views ---------------------------------------------------------------------------------
 
@@ -280,7 +275,10 @@ class Explorer:
         if MISSING in fact:
             raise InputError("expected a head, a relation and a tail to explain")
         chosen = self._strategy(strategy)
+        # names, not labels, which may be the same for several
         found = explain(self.engine, fact, chosen, stop=stop).to_json(labels=False)
+        for reason in itertools.chain(found["tail"]["reasons"], found["head"]["reasons"]):
+            reason["shown"] = self._text(reason["rank"] - 1)
         counts = ("rank", "rule", "confidence", "correct", "predicted", "share")
         rows = [
             [direction, *(one[name] for name in counts)]
@@ -438,6 +436,10 @@ class Explorer:
         head, relation, tail = fact
         return self.graph.entities[head], self.graph.relations[relation], self.graph.entities[tail]
 
+    def _text(self, row: int) -> str:
+        """Return the text of a rule with labels."""
+        return anyburl.format_rule(self.rules.rule(row).labelled(self.graph.labels))
+
     def _listed(self, rows: np.ndarray) -> list[dict[str, Any]]:
         """Describe rules for a table."""
         return list(self._described(rows))
@@ -453,6 +455,7 @@ class Explorer:
                 "number": row + 1,
                 "confidence": float(columns["confidence"][i]),
                 "length": int(columns["length"][i]),
+                "shown": self._text(row),
                 **{name: columns[name][i] for name in ("rule", "type", "relation")},
                 **counts,
             }

@@ -29,9 +29,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from kgagg.errors import Failed, InputError
 from kgagg.explore.explorer import Explorer, View
 from kgagg.explore.pages import ASSETS, Pages, address, to_csv
+from kgagg.util.machine import processors
 
 # views that are made at once, that may wait, and how many seconds one may take
-_WORKERS, _WAITING, _SECONDS = 8, 64, 60.0
+_WORKERS, _WAITING, _SECONDS = max(4, 2 * processors()), 64, 60.0
 _LONGEST_QUERY = 8192
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; "
@@ -136,6 +137,8 @@ def _ask(explorer: Explorer, asked: Mapping[str, str], stop: np.ndarray) -> View
         values = {**words, "asked": "", "strategies": list(explorer.strategies), "chosen": []}
         return View("ask", "Ask", values)
     by = {name: asked.get(name, "") for name in ("strategy", "beside")}
+    for name in filter(None, by.values()):
+        explorer.start_calibrating(name)
     return explorer.ask(**words, **by, stop=stop)
 
 

@@ -90,8 +90,17 @@ def answered(
         memory=memory,
         quiet=quiet,
     )
-    none = Answered.of(np.empty(0), np.empty(0, np.bool_))
-    return Answered.joined([none, *_counted(chunks, strategy)])
+    held = [Answered.of(np.empty(0), np.empty(0, np.bool_))]
+    for part in _counted(chunks, strategy):
+        held.append(part)
+        # equal scores of many chunks take the room of one
+        if len(held) == _HELD:
+            held = [Answered.joined(held)]
+    return Answered.joined(held)
+
+
+# chunks of answers that are joined at once
+_HELD = 32
 
 
 def _counted(chunks: Iterator[Firings], strategy: Strategy) -> Iterator[Answered]:

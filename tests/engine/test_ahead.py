@@ -35,7 +35,7 @@ def test_what_is_compiled_ahead_is_what_will_be_called(
     engine = Engine(graph, rules)
     queries = Queries.from_triples(graph.test)
     facts, known, index, _, scratch, _, entities, target_ptr, targets, _, out = nothing_to_apply()
-    worker = _Worker(engine, scratch.stop, np.ones((2, len(graph.entities)), np.bool_))
+    worker = _Worker(engine, scratch.stop, np.ones((2, len(graph.entities)), np.bool_), few=False)
     for empty, used in (
         (facts, engine.facts),
         (known, _facts(known_before(graph, "test"))),

@@ -55,6 +55,12 @@ def started(folder: Path) -> ChromiumDriver:
     return webdriver.Chrome(options, webdriver.ChromeService("/usr/bin/chromedriver"))
 
 
+def suggested(driver: ChromiumDriver) -> list[str]:
+    """What the search box suggests, at once: the list may change meanwhile."""
+    script = "return [...document.querySelectorAll('[role=search] li')].map(one => one.textContent)"
+    return list(driver.execute_script(script))
+
+
 def visit(
     driver: ChromiumDriver, address: str, head: str, relation: str, folder: Path
 ) -> dict[str, Any]:
@@ -82,11 +88,9 @@ def visit(
     driver.get(address)
     shown("home")
     box = driver.find_element(By.CSS_SELECTOR, "[role=search] input")
-    box.send_keys(head[:4])
-    wait("[role=search] li")
-    found["suggested"] = [
-        one.text for one in driver.find_elements(By.CSS_SELECTOR, "[role=search] li")
-    ]
+    box.send_keys(head)
+    WebDriverWait(driver, 60).until(lambda _: any(head in text for text in suggested(driver)))
+    found["suggested"] = suggested(driver)
     # the keyboard suffices
     for _ in range(1 + next(i for i, text in enumerate(found["suggested"]) if head in text)):
         box.send_keys(Keys.ARROW_DOWN)
@@ -133,4 +137,4 @@ def visit(
 if __name__ == "__main__":
     *words, target = sys.argv[1:]
     data, rules, labels, head, relation = words
-    main(data, rules, labels, head, relation, Path(target))
+    main(data, rules, labels, head, relation, Path(target).resolve())

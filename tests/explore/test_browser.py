@@ -50,7 +50,7 @@ def test_a_visit_in_chromium(tmp_path: Path) -> None:
         limit=400,
     )
     found = json.loads(told.splitlines()[-1])
-    assert found["suggested"] == ["Brazil <b> (brazil)"]
+    assert found["suggested"] == ["Brazil <b>  (brazil)"]
     assert found["entity"] == "Brazil <b>"
     assert found["candidates"] > 2
     assert found["saved"].endswith("format=csv")
