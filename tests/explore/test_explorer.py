@@ -104,7 +104,7 @@ def test_wrong_names_are_told(explorer: Explorer) -> None:
 def test_explanations_link_to_names_whatever_the_labels(explorer: Explorer) -> None:
     graph = explorer.graph.with_labels(dict.fromkeys(explorer.graph.entities, "somebody"))
     engine = Engine(graph, explorer.rules)
-    shown = Explorer(engine, [strategy("max+")], graph.labels).why(SCRIPT, KNOWS, QUOTES)
+    shown = Explorer(engine, [strategy("max+")]).why(SCRIPT, KNOWS, QUOTES)
     plain = explorer.why(SCRIPT, KNOWS, QUOTES, "max+")
     assert shown.values["explanation"] == plain.values["explanation"]
     assert "somebody" in shown.title
