@@ -163,15 +163,11 @@ class Engine:
         if allowed is None:
             allowed = np.ones((2, len(self.graph.entities)), np.bool_)
         few = len(queries) <= _FEW
-        first = _Worker(self, stop, allowed, few)
-        # a thread may take half its share for working space, and the other for what it finds
-        threads = min(threads or processors(), max(1, memory // (2 * first.nbytes)))
-        spare = [first] + [_Worker(self, stop, allowed, few) for _ in range(threads - 1)]
-        for worker in spare:
-            worker.budget = memory // threads
+        spare = _workers(lambda: _Worker(self, stop, allowed, few), threads or processors(), memory)
+        threads = len(spare)
         known_facts = _facts(known, few)
         # compiles the kernel, if that is to be done, in the thread that hears Ctrl-C
-        first.run(queries.part(0, 0), known_facts, options)
+        spare[0].run(queries.part(0, 0), known_facts, options)
 
         def run(start: int) -> Firings:
             worker = spare.pop()
@@ -181,9 +177,8 @@ class Engine:
             finally:
                 spare.append(worker)
 
-        starts = range(0, len(queries), chunk)
         with Progress("apply", len(queries), "queries", quiet=quiet) as progress:
-            for firings in _in_order(run, starts, threads, memory, stop):
+            for firings in _in_order(run, range(0, len(queries), chunk), threads, memory, stop):
                 progress.add(len(firings.queries))
                 yield firings
 
@@ -293,6 +288,17 @@ class _Worker:
 
 # to put arrays into large pages takes longer than this many queries
 _FEW = 16
+
+
+def _workers(make: Callable[[], _Worker], threads: int, memory: int) -> list[_Worker]:
+    """Make one worker for each thread, or fewer if `memory` is not enough for all."""
+    first = make()
+    # a thread may take half its share for working space, and the other for what it finds
+    threads = min(threads, max(1, memory // (2 * first.nbytes)))
+    workers = [first, *(make() for _ in range(threads - 1))]
+    for worker in workers:
+        worker.budget = memory // threads
+    return workers
 
 
 def _facts(adjacency: Adjacency, few: bool = False) -> layout.Facts:
