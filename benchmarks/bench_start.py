@@ -39,7 +39,7 @@ def main() -> None:
         folder = Path(name)
         rules = args.rules or str(folder / "rules.txt")
         if not args.rules:
-            few = ("--max-length-cyclic", "1", "--rules", "2000")
+            few = ("--max-length-cyclic", "1", "--min-support", "50")
             timed(folder / "mined", "mine", "native", args.data, "--out", rules, *few)
         record = folder / "evaluated.json"
         evaluate = ("evaluate", args.data, rules, "--json", str(record))

@@ -19,8 +19,8 @@ PACKAGE = Path(__file__).parents[1] / "kgagg"
 # along the data flow: a room imports those before it
 STREET = (
     *("errors", "util", "jit", "theory"),
-    *("data", "graph", "rules", "engine", "mining"),
-    *("ranking", "strategies", "evaluation", "prediction", "explanation", "explore", "report"),
+    *("data", "graph", "rules", "engine", "ranking"),
+    *("strategies", "evaluation", "mining", "prediction", "explanation", "explore", "report"),
     *("commands", "pipeline"),
     # what is made of rooms
     *("api", "cli", "__main__"),

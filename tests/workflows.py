@@ -83,7 +83,7 @@ CONFIG = {
     "results": "out",
     "datasets": ["nations"],
     "rules": ["native"],
-    "rule_sets": {"native": {"options": {"max-length-cyclic": 2, "rules": 20000}}},
+    "rule_sets": {"native": {"options": {"max-length-cyclic": 2, "min-support": 10}}},
     "strategies": ["max", "max+", "noisy-or-top-h*", "learned"],
     "chunks": 2,
     "threads": {"mine": 2, "apply": 1, "time": 2},

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
 
     step("fetch", "nations")
     # some short rules are enough to show what rules are good for, and quick
-    few = ("--max-length-cyclic", "1", "--rules", "20000")
+    few = ("--max-length-cyclic", "1", "--min-support", "10")
     step("mine", "native", "nations", "--out", rules, *few)
     step("evaluate", "nations", rules)
     step("predict", "nations", rules, "--top", "10", "--out", facts)

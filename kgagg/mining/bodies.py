@@ -30,11 +30,14 @@ class Counts(NamedTuple):
         Pairs predicted, from every other entity and from the rest.
     correct : int32[2, bodies, keys]
         Those of them that a step of each key connects.
+    work : int
+        How many entities were met, and begun at.
     """
 
     domain: np.ndarray
     predicted: np.ndarray
     correct: np.ndarray
+    work: int
 
 
 class BodyCounter:
@@ -99,7 +102,7 @@ class BodyCounter:
         except IndexError:
             space = _space(self.graph)
         while True:
-            counts = Counts(
+            counts = (
                 np.zeros((len(bodies), 2), np.int64),
                 np.zeros((2, len(bodies)), np.int64),
                 np.zeros((2, len(bodies), 2 * len(self.graph.relations)), np.int32),
@@ -119,7 +122,7 @@ class BodyCounter:
                 )
             space = space._replace(walk=space.walk._replace(arena=np.empty(room, np.int32)))
         self._spare.append(space)
-        return counts
+        return Counts(*counts, int(spent.sum() + visits.sum()))
 
 
 def _space(graph: Graph) -> kernels.Space:

@@ -208,7 +208,7 @@ def _count_cyclic(
         table = np.full((len(batch), longest), -1, np.int32)
         for i, body in enumerate(batch):
             table[i, : len(body)] = body
-        _, predicted, correct = counter.count(table, cancelled)
+        _, predicted, correct, _ = counter.count(table, cancelled)
         rules_of = [(i, *pair) for i, body in enumerate(batch) for pair in ways[body]]
         number, row, key = np.array(rules_of, np.int64).T
         return row, predicted.sum(axis=0)[number], correct.sum(axis=0)[number, key]

@@ -23,11 +23,14 @@ from kgagg.errors import Failed, InputError
 from kgagg.graph.graph import Graph
 from kgagg.mining.counting import count
 from kgagg.mining.native import miner as native
-from kgagg.mining.native.cyclic import Effort
+from kgagg.mining.native import trial as trial_module
+from kgagg.mining.native.budget import Budget
+from kgagg.mining.native.cyclic import Cyclic
 from kgagg.mining.native.found import Codes, Thresholds
+from kgagg.mining.native.trial import Plan, Trial, hold_out
 from kgagg.rules.ruleset import RuleSet
 
-ALL = Effort(bodies=None)
+ALL = Plan()
 
 
 def folder_of(facts: set[naive.Fact], folder: Path) -> str:
@@ -72,16 +75,16 @@ def test_all_rules_with_their_counts(
     data = folder_of(facts, folder)
     if not expected:
         with pytest.raises(Failed, match="found no rule"):
-            native.mine(data, folder / "mined.rules", effort=ALL, thresholds=thresholds)
+            native.mine(data, folder / "mined.rules", plan=ALL, thresholds=thresholds)
         return
-    native.mine(data, folder / "mined.rules", effort=ALL, thresholds=thresholds)
+    native.mine(data, folder / "mined.rules", plan=ALL, thresholds=thresholds)
     assert mined(folder / "mined.rules") == expected
 
 
 def test_long_bodies(tmp_path: Path) -> None:
     facts = random_facts(1, entities=12, relations=2, facts=30)
     expected = naive.mine(facts, longest=4, correct=2, share=1e-4, zero=100)
-    native.mine(folder_of(facts, tmp_path), tmp_path / "out.rules", max_length_cyclic=4, effort=ALL)
+    native.mine(folder_of(facts, tmp_path), tmp_path / "out.rules", max_length_cyclic=4)
     assert mined(tmp_path / "out.rules") == expected
 
 
@@ -93,7 +96,7 @@ def dense(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_threads_and_files_make_no_difference(dense: str, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"effort": Effort(bodies=700, search=1 << 20, count=1 << 10)}
+    options: dict[str, Any] = {"plan": Plan(work=1 << 20, sample=1 << 10)}
     files = {1: tmp_path / "one.rules", 2: tmp_path / "two.rules", 3: tmp_path / "three.kgagg"}
     records = {n: native.mine(dense, out, threads=n, **options) for n, out in files.items()}
     assert files[1].read_bytes() == files[2].read_bytes()
@@ -103,7 +106,7 @@ def test_threads_and_files_make_no_difference(dense: str, tmp_path: Path) -> Non
 
 
 def test_sampled_confidences_are_within_the_stated_error(dense: str, tmp_path: Path) -> None:
-    record = native.mine(dense, tmp_path / "out.rules", effort=Effort(count=1 << 12), rules=None)
+    record = native.mine(dense, tmp_path / "out.rules", plan=Plan(sample=1 << 12))
     graph = Graph.from_folder(dense)
     rules = RuleSet.read(tmp_path / "out.rules", (graph.entities, graph.relations))
     lines = {
@@ -123,8 +126,8 @@ def test_sampled_confidences_are_within_the_stated_error(dense: str, tmp_path: P
 
 def test_the_most_useful_rules_are_kept(dense: str, tmp_path: Path) -> None:
     everything, few = tmp_path / "all.rules", tmp_path / "few.rules"
-    native.mine(dense, everything, max_length_cyclic=1, rules=None)
-    record = native.mine(dense, few, max_length_cyclic=1, rules=1000)
+    native.mine(dense, everything, max_length_cyclic=1)
+    record = native.mine(dense, few, plan=Plan(longest=1, rules=1000))
     rules, kept = RuleSet.read(everything), mined(few)
     assert record["left_out"] == len(rules) - len(kept)
     assert 500 < len(kept) <= 1000
@@ -134,20 +137,77 @@ def test_the_most_useful_rules_are_kept(dense: str, tmp_path: Path) -> None:
     assert np.count_nonzero(unary & (rules.correct > least)) <= 1000
 
 
-def test_more_bodies_extend_the_same_list(dense: str, tmp_path: Path) -> None:
+def test_less_work_gives_the_beginning_of_the_same_list(dense: str) -> None:
     found = []
-    for bodies in (100, 300):
-        out = tmp_path / f"{bodies}.rules"
-        record = native.mine(dense, out, effort=Effort(bodies=bodies), rules=None)
-        assert record["long_bodies"]["counted"] == bodies < record["long_bodies"]["found"]
-        found.append(mined(out))
-    assert found[0].items() < found[1].items()
+    for limit in (1, None):
+        search = Cyclic(Graph.read(dense), Thresholds(), Budget(1 << 30, None, 2))
+        codes = search._best_first([search._search((3, r, 1 << 30)) for r in range(6)])
+        search._count(codes, 1 << 40, limit)
+        found.append(np.concatenate(search.found))
+    assert 0 < len(found[0]) < len(found[1])
+    assert (
+        found[1][: len(found[0])][["body", "correct"]].tolist()
+        == found[0][["body", "correct"]].tolist()
+    )
+
+
+@pytest.fixture(scope="module")
+def composed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A graph with a relation that three steps explain, among others that nothing explains."""
+    chosen = random.Random(3)
+    steps = [{i: chosen.randrange(200) for i in range(200)} for _ in range(3)]
+    facts = {(f"e{i}", f"s{n}", f"e{j}") for n, step in enumerate(steps) for i, j in step.items()}
+    for i in range(200):
+        end = steps[2][steps[1][steps[0][i]]]
+        facts.add((f"e{i}", "far", f"e{end}"))
+    return folder_of(facts, tmp_path_factory.mktemp("composed"))
+
+
+def test_the_length_is_chosen_by_what_it_adds(composed: str, tmp_path: Path) -> None:
+    records = [native.mine(composed, tmp_path / f"{n}.rules", threads=n) for n in (1, 2)]
+    assert (tmp_path / "1.rules").read_bytes() == (tmp_path / "2.rules").read_bytes()
+    trial, chosen = records[0]["trial"], records[0]["chosen"]
+    assert trial == records[1]["trial"]
+    assert trial["held_out"] == 80
+    two, three, *longer = trial["steps"]
+    assert (two["longest"], three["longest"]) == (2, 3)
+    assert three["gain"] > 0.1
+    assert chosen["longest"] == 3 + sum(step["gain"] >= trial["least_gain"] for step in longer)
+    text = (tmp_path / "1.rules").read_text()
+    assert "far(X,Y) <= s0(X,A), s1(A,B), s2(B,Y)" in text
+
+
+def test_as_many_rules_are_kept_as_add_something(
+    composed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = Trial(Graph.read(composed), Thresholds(), Budget(1 << 24, None, 1))
+    plan = trial.choose(2, 14, 1 << 24)
+    # there are few rules, and all are kept
+    assert (plan.longest, plan.rules) == (2, Plan().rules)
+    assert [step["longest"] for step in trial.steps] == [2]
+    monkeypatch.setattr(trial_module, "MOST", 64)
+    for mrr, kept in (((0.5, 0.5, 0.6), 64), ((0.6, 0.7, 0.7), 32), ((0.4, 0.3, 0.2), 8)):
+        ladder = iter(mrr)
+        monkeypatch.setattr(
+            trial, "_try", lambda what, rules, n=ladder: trial.steps.append({"mrr": next(n)})
+        )
+        trial.steps = [{"mrr": 0.4}]
+        assert trial._choose_rules(Plan(rules=8)).rules == kept
+
+
+def test_held_out_facts_are_not_linked_otherwise(dense: str) -> None:
+    graph = Graph.read(dense)
+    part = hold_out(graph)
+    assert len(part.train) + len(part.valid) == len(graph.train)
+    assert 0 < len(part.valid) <= len(graph.train) // 10
+    links = {frozenset(pair) for pair in part.train[:, ::2].tolist()}
+    assert not any(frozenset(pair) in links for pair in part.valid[:, ::2].tolist())
 
 
 def test_time_is_kept_and_told(dense: str, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"max_length_cyclic": 5, "effort": Effort(None, 1 << 40, 1 << 40)}
+    plan = Plan(longest=5, work=1 << 62, sample=1 << 40)
     # without an end to the time there would be none
-    record = native.mine(dense, tmp_path / "out.rules", seconds=2, rules=None, **options)
+    record = native.mine(dense, tmp_path / "out.rules", seconds=2, plan=plan)
     assert not record["complete"]
     assert record["stopped"] == "the 2.0 s were over"
     assert mined(tmp_path / "out.rules")
@@ -155,15 +215,15 @@ def test_time_is_kept_and_told(dense: str, tmp_path: Path) -> None:
 
 def test_ctrl_c_keeps_what_is_found(dense: str, tmp_path: Path) -> None:
     out = tmp_path / "out.rules"
-    call = ["mine", "native", dense, "--out", str(out), "--max-length-cyclic", "5", "--bodies", "0"]
+    call = ["mine", "native", dense, "--out", str(out), "--max-length-cyclic", "5"]
     child = subprocess.Popen(
-        [Path(sys.executable).with_name("kgagg"), *call, "--rules", "0", "--seconds", "300"],
+        [Path(sys.executable).with_name("kgagg"), *call, "--seconds", "300"],
         stderr=subprocess.PIPE,
         text=True,
     )
     assert child.stderr is not None
     # shown now and then, when other rules have been found already; it ends after its seconds
-    assert any("cyclic rules" in line for line in child.stderr)
+    assert any("bodies of 5 steps" in line for line in child.stderr)
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=PATIENCE)
     assert child.returncode == 130
@@ -174,19 +234,20 @@ def test_ctrl_c_keeps_what_is_found(dense: str, tmp_path: Path) -> None:
 
 def test_command_line(dense: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.rules.gz"
-    assert main(["mine", "native", dense, "--out", str(out), "--bodies", "10", "--quiet"]) == 0
+    assert main(["mine", "native", dense, "--out", str(out), "--min-support", "9", "--quiet"]) == 0
     record = json.loads((tmp_path / "out.rules.gz.json").read_text())
     assert record["complete"]
-    assert record["settings"]["bodies"] == 10
+    assert record["settings"]["correct"] == 9
     assert f"{record['rules']['total']:,} rules" in capsys.readouterr().out
     assert main(["mine", "native", dense, "--out", str(out), "--max-length-cyclic", "99"]) == 2
-    assert "--max-length-cyclic 99: expected 1 to 17 with 6 relations" in capsys.readouterr().err
+    assert "--max-length-cyclic 99: expected 1 to 14 with 6 relations" in capsys.readouterr().err
 
 
 def test_wnrr(wnrr: Path, tmp_path: Path) -> None:
-    record = native.mine(str(wnrr), tmp_path / "out.rules")
-    assert record["long_bodies"]["sampled"] == record["left_out"] == 0
-    assert record["long_bodies"]["counted"] == record["long_bodies"]["found"]
+    record = native.mine(str(wnrr), tmp_path / "out.rules", max_length_cyclic=3)
+    [bodies] = record["long_bodies"]
+    assert bodies["sampled"] == record["left_out"] == 0
+    assert bodies["counted"] == bodies["found"]
     graph = Graph.from_folder(wnrr)
     rules = RuleSet.read(tmp_path / "out.rules", (graph.entities, graph.relations))
     predicted, correct = count(rules, graph)

@@ -87,6 +87,6 @@ def test_the_same_rules_are_mined(crowded: tuple[Path, Path]) -> None:
     mined = []
     for folder in crowded:
         call = ["mine", "native", str(folder), "--out", str(folder / "mined.txt"), "-q"]
-        assert main([*call, "--bodies", "20", "--rules", "50"]) == 0
+        assert main(call) == 0
         mined.append((folder / "mined.txt").read_text())
     assert mined[0] == mined[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from kgagg.commands import options
 from kgagg.commands.mine import _common
 from kgagg.commands.parser import Parser
 
@@ -14,36 +15,35 @@ def add_parser(miners: Any) -> Parser:
     parser: Parser = miners.add_parser(
         "native",
         help="kgagg's own miner (no Java)",
-        epilog="example: kgagg mine native umls --out rules.txt --max-length-cyclic 2",
+        epilog="example: kgagg mine native umls --out rules.txt",
     )
     _common.add_files(parser)
     parser.add_argument(
         "--seconds",
         type=float,
         metavar="S",
-        help="stop after this time, and keep the rules found so far",
+        help="plan for S seconds, and stop then; without it a fixed amount of work is done, about "
+        "120 s on two processors, so that every machine finds the same rules",
     )
     parser.add_argument(
         "--max-length-cyclic",
         type=int,
-        default=3,
         metavar="N",
-        help="longest body of cyclic rules (3)",
+        help="longest body of cyclic rules (default: chosen by what longer ones add)",
     )
     parser.add_argument(
-        "--rules",
-        type=_limit,
-        default=2_000_000,
+        "--min-support",
+        type=options.positive,
+        default=2,
         metavar="N",
-        help="keep at most N rules, those with the most correct predictions (2000000; 0: all)",
+        help="keep rules with at least N correct predictions (2)",
     )
     parser.add_argument(
-        "--bodies",
-        type=_limit,
-        default=10_000,
-        metavar="N",
-        help="count at most N cyclic bodies of length 3, best first, and a sixth of that for each "
-        "further step (10000; 0: all)",
+        "--min-confidence",
+        type=float,
+        default=1e-4,
+        metavar="C",
+        help="keep rules of which at least this part of the predictions is correct (0.0001)",
     )
     return parser
 
@@ -51,7 +51,7 @@ def add_parser(miners: Any) -> Parser:
 def mine(args: argparse.Namespace) -> _common.Counts:
     """Mine, and print what was found."""
     from kgagg.mining.native import miner as native
-    from kgagg.mining.native.cyclic import Effort
+    from kgagg.mining.native.found import Thresholds
 
     record = native.mine(
         args.data,
@@ -59,18 +59,10 @@ def mine(args: argparse.Namespace) -> _common.Counts:
         literals=args.literals,
         no_leak=args.no_leak,
         max_length_cyclic=args.max_length_cyclic,
-        rules=args.rules,
-        effort=Effort(bodies=args.bodies),
+        thresholds=Thresholds(args.min_support, args.min_confidence),
         seconds=args.seconds,
         threads=args.threads,
         quiet=args.quiet,
     )
     _common.tell(args.out, record)
     return {str(args.out): record["rules"]}
-
-
-def _limit(text: str) -> int | None:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text}: expected 0 or more")
-    return number or None

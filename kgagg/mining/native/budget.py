@@ -1,4 +1,4 @@
-"""Work in parts on several threads, in an order that no timing changes, until the time is over."""
+"""Work in parts on several threads, in an order that no timing changes, as far as it is let."""
 
 from __future__ import annotations
 
@@ -19,10 +19,15 @@ _POLL = 0.1
 
 
 class Budget:
-    """How long work may go on.
+    """How much work there may be, and how long it may go on.
+
+    Work is counted, so that the same is done on every machine and with any number of threads; the
+    clock is only asked if there is a limit in seconds.
 
     Parameters
     ----------
+    work : int
+        How much work there is to do at most, in steps of a kernel.
     seconds : float or None
         The time there is; None for as long as it takes.
     threads : int
@@ -34,26 +39,33 @@ class Budget:
 
     Attributes
     ----------
+    spent : int
+        How much of the work is done.
     cancelled : uint8[1]
         Not zero when what is under way will not be used: a long kernel may end.
     stopped : str or None
         Why work ended early.
     state : str
         What is being done, for the progress line.
+    rules : int
+        How many rules were found, for the progress line.
     """
 
     def __init__(
         self,
+        work: int,
         seconds: float | None,
         threads: int,
         received: Sequence[signal.Signals] = (),
         *,
         quiet: bool = True,
     ) -> None:
-        self.seconds, self.threads = seconds, threads
+        self.work, self.seconds, self.threads = work, seconds, threads
+        self.spent = 0
         self.cancelled = np.zeros(1, np.uint8)
         self.stopped: str | None = None
         self.state = ""
+        self.rules = 0
         self._received = received
         self._start = time.monotonic()
         self._line = StatusLine(quiet=quiet)
@@ -63,19 +75,41 @@ class Budget:
         """Seconds since the start."""
         return time.monotonic() - self._start
 
-    def in_order(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yield the results of `tasks` in their order, as many as there is time for."""
+    def in_order(
+        self,
+        work: Callable[[Task], Result],
+        tasks: Iterable[Task],
+        cost: Callable[[Result], int] | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Result]:
+        """Yield the results of `tasks` in their order, as many as there is time for.
+
+        Parameters
+        ----------
+        work : callable
+            Does a task.
+        tasks : iterable
+        cost : callable, optional
+            Tells from a result how much work it was.
+        limit : int, optional
+            No result is yielded after those that cost this much together.
+        """
         waiting: deque[Future[Result]] = deque()
         rest = iter(tasks)
+        used = 0
         executor = ThreadPoolExecutor(self.threads)
         try:
-            while not self._over():
+            while not self.over() and (limit is None or used < limit):
                 while len(waiting) < 2 * self.threads and (task := next(rest, None)) is not None:
                     waiting.append(executor.submit(work, task))
                 if not waiting:
                     return
                 if not wait([waiting[0]], timeout=_POLL).not_done:
-                    yield waiting.popleft().result()
+                    result = waiting.popleft().result()
+                    if cost is not None:
+                        used += cost(result)
+                        self.spent += cost(result)
+                    yield result
         finally:
             self.cancelled[0] = 1
             executor.shutdown(wait=True, cancel_futures=True)
@@ -86,12 +120,21 @@ class Budget:
         self._line.end(f"native: {text}, {span(self.elapsed)}")
         return round(self.elapsed, 2)
 
-    def _over(self) -> bool:
-        if self._received:
-            self.stopped = f"interrupted by {self._received[0].name}"
-        elif self.seconds is not None and self.elapsed > self.seconds:
-            self.stopped = f"the {span(self.seconds)} were over"
+    def over(self) -> bool:
+        """Return whether the work has to end now; show the progress."""
+        if self.stopped is None:
+            if self._received:
+                self.stopped = f"interrupted by {self._received[0].name}"
+            elif self.seconds is not None and self.elapsed > self.seconds:
+                self.stopped = f"the {span(self.seconds)} were over"
         if self._line.due():
-            of = "" if self.seconds is None else f" of {span(self.seconds)}"
-            self._line.show(f"native: {span(self.elapsed)}{of}, {self.state}")
+            self._line.show(f"native: {self._progress()}")
         return self.stopped is not None
+
+    def _progress(self) -> str:
+        rate = self.rules / self.elapsed
+        text = f"{self.state}, {self.rules:,} rules, {rate:,.0f} rules/s, {span(self.elapsed)}"
+        left = [] if self.seconds is None else [max(self.seconds - self.elapsed, 0.0)]
+        if self.spent:
+            left.append(self.elapsed * max(self.work / self.spent - 1, 0.0))
+        return text + (f", at most {span(min(left))} left" if left else "")

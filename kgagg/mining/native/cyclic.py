@@ -3,7 +3,8 @@
 All bodies of one and two steps are counted. Longer ones are candidates if they connect two facts of
 a relation or more, which is found out by searching paths between the entities of its facts; for a
 relation whose search would take too long only of a sample. Candidates are counted in the order of
-the confidence that can be guessed from the number of walks along pairs of steps.
+the confidence that can be guessed from the number of walks along pairs of steps, as many as the
+work that is allowed for a length lets.
 
 A body and its reverse predict the same pairs, so only one of the two is walked, and what it
 predicts is compared with the facts in both directions.
@@ -11,7 +12,6 @@ predicts is compared with the facts in both directions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from kgagg.graph.graph import Graph
 from kgagg.mining.bodies import ALL, BodyCounter
 from kgagg.mining.native import kernels as _kernels
 from kgagg.mining.native.budget import Budget
-from kgagg.mining.native.found import FOUND, Codes, Thresholds
+from kgagg.mining.native.found import FOUND, MOST, Codes, Thresholds
 from kgagg.rules.shapes import CYCLIC, NONE_ID
 
 # how many bodies are counted together
@@ -30,28 +30,10 @@ _BATCH = 128
 _BLOCK = 1 << 13
 # at most so many bodies of one length are remembered while the facts of a relation are searched
 _ROOM = 1 << 20
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How much work is done for bodies of three or more steps.
-
-    Parameters
-    ----------
-    bodies : int or None
-        How many of three steps are counted at most, and a sixth of that for each further step: the
-        longer bodies are, the more there are to choose from, and the more of them fit by chance.
-        None counts all.
-    search : int
-        How many steps are taken to find the bodies of one length that connect facts, an equal part
-        of it for each relation; where that is not enough, a sample of the facts is searched.
-    count : int
-        A body that meets more entities than this is counted for a sample of those it begins at.
-    """
-
-    bodies: int | None = 10_000
-    search: int = 1 << 29
-    count: int = 1 << 22
+# what part of the work allowed for a length goes into the search for its bodies
+_SEARCH = 1 / 8
+# a body that meets more entities than this is counted for a sample of those it begins at
+SAMPLE = 1 << 22
 
 
 class Cyclic:
@@ -61,14 +43,22 @@ class Cyclic:
     ----------
     graph : Graph
     thresholds : Thresholds
-    effort : Effort
     budget : Budget
+    sample : int
+        A body of three or more steps that meets more entities than this is counted for a sample of
+        those it begins at.
+
+    Attributes
+    ----------
+    found : list of FOUND[*]
+    rules : int
+        How many these are; no more bodies are counted when they are `MOST`.
     """
 
     def __init__(
-        self, graph: Graph, thresholds: Thresholds, effort: Effort, budget: Budget
+        self, graph: Graph, thresholds: Thresholds, budget: Budget, sample: int = SAMPLE
     ) -> None:
-        self.graph, self.thresholds, self.effort, self.budget = graph, thresholds, effort, budget
+        self.graph, self.thresholds, self.budget, self.sample = graph, thresholds, budget, sample
         self.keys = 2 * len(graph.relations)
         self.codes = Codes(self.keys)
         self.found: list[np.ndarray] = []
@@ -76,7 +66,7 @@ class Cyclic:
         self._counter = BodyCounter(graph, budget.threads)
         # entities in the order in which samples take them
         self._turn = np.empty(len(graph.entities), np.int64)
-        self._turn[np.argsort(_scrambled(np.arange(len(graph.entities))))] = np.arange(
+        self._turn[np.argsort(scrambled(np.arange(len(graph.entities))))] = np.arange(
             len(graph.entities)
         )
         self._count_walks()
@@ -102,40 +92,44 @@ class Cyclic:
     def count_short(self, longest: int) -> None:
         """Count all bodies of one step, and of two if `longest` is not one."""
         for bodies in (np.flatnonzero(self._singles)[:, None], np.argwhere(self._pairs))[:longest]:
+            self.budget.state = "rules with one and two body atoms"
             codes = self.codes.encode(bodies)
-            self._count(codes[codes <= self.codes.turned(codes)], None)
+            self._count(codes[codes <= self.codes.turned(codes)], ALL, None)
 
-    def count_long(self, longest: int) -> dict[str, Any]:
-        """Search and count bodies of three to `longest` steps.
+    def count_long(self, length: int, work: int) -> dict[str, Any]:
+        """Search and count bodies of `length` steps, three or more, best first.
+
+        Parameters
+        ----------
+        length : int
+        work : int
+            How much work it may be.
 
         Returns
         -------
         dict
-            For the record: ``searches``, how many there were to do, one for each relation
-            and length; ``done`` and ``sampled``, how many of these were done, and with a sample of
-            the facts; ``found``, how many bodies (a body and its reverse are one); ``counted``,
-            how many of these.
+            For the record: ``found``, how many bodies (a body and its reverse are one);
+            ``counted``, how many of these; ``sampled``, for how many relations the bodies were
+            searched in a sample of the facts.
         """
-        report = dict.fromkeys(("searches", "done", "sampled", "found", "counted"), 0)
-        for length in range(3, longest + 1):
-            self.budget.state = f"{self.rules:,} cyclic rules, searching bodies of {length} steps"
-            tasks = [(length, relation) for relation in range(len(self.graph.relations))]
-            searched = list(self.budget.in_order(self._search, tasks))
-            codes = self._best_first(searched)
-            if self.effort.bodies is None:
-                chosen = codes
-            else:
-                chosen = codes[: self.effort.bodies // 6 ** (length - 3)]
-            report["searches"] += len(tasks)
-            report["done"] += len(searched)
-            report["sampled"] += sum(not complete for _, _, complete in searched)
-            report["found"] += len(codes)
-            for first in range(0, len(chosen), _BLOCK):
-                block = chosen[first : first + _BLOCK]
-                report["counted"] += self._count(block, self.effort.count)
-        return report
+        before = self.budget.spent
+        part = max(int(_SEARCH * work) // len(self.graph.relations), 1)
+        tasks = [(length, relation, part) for relation in range(len(self.graph.relations))]
+        searched = list(self.budget.in_order(self._search, tasks, lambda result: result[3]))
+        codes = self._best_first(searched)
+        counted, first = 0, 0
+        while first < len(codes) and counted == first:
+            left = work - (self.budget.spent - before)
+            counted += self._count(codes[first : first + _BLOCK], self.sample, left)
+            first = min(first + _BLOCK, len(codes))
+        return {
+            "length": length,
+            "found": len(codes),
+            "counted": counted,
+            "sampled": sum(not complete for _, _, complete, _ in searched),
+        }
 
-    def _search(self, task: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, bool]:
+    def _search(self, task: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray, bool, int]:
         """Find the bodies of one length that connect facts of one relation.
 
         Returns
@@ -145,12 +139,14 @@ class Cyclic:
             How many facts each connects, as estimated from those that were searched.
         complete : bool
             Whether all facts were searched, and all bodies remembered.
+        work : int
+            How much work it was.
         """
-        length, relation = task
+        length, relation, work = task
         adjacency, train = self.graph.adjacency, self.graph.train
         pairs = np.unique(train[train[:, 1] == relation][:, ::2], axis=0)
-        pairs = pairs[np.argsort(_scrambled(pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1]))]
-        codes, counts, searched, forgotten = _kernels.connections(
+        pairs = pairs[np.argsort(scrambled(pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1]))]
+        codes, counts, searched, forgotten, left = _kernels.connections(
             adjacency.entity_ptr,
             adjacency.segment_ptr,
             adjacency.neighbours,
@@ -159,19 +155,20 @@ class Cyclic:
             pairs,
             length,
             self.codes.base,
-            self.effort.search // len(self.graph.relations),
+            work,
             _ROOM,
         )
         enough = counts >= self.thresholds.correct
         scale = len(pairs) / max(searched, 1)
-        return codes[enough], counts[enough] * scale, searched == len(pairs) and not forgotten
+        complete = searched == len(pairs) and not forgotten
+        return codes[enough], counts[enough] * scale, complete, work - left
 
-    def _best_first(self, searched: list[tuple[np.ndarray, np.ndarray, bool]]) -> np.ndarray:
+    def _best_first(self, searched: list[tuple[np.ndarray, np.ndarray, bool, int]]) -> np.ndarray:
         """Order the bodies that were found, or their reverse, by usefulness: int64[n]."""
         if not searched:
             return np.empty(0, np.int64)
-        codes = np.concatenate([codes for codes, _, _ in searched])
-        correct = np.concatenate([correct for _, correct, _ in searched])
+        codes = np.concatenate([codes for codes, *_ in searched])
+        correct = np.concatenate([correct for _, correct, *_ in searched])
         value = correct * correct / (self._guess(codes) + 5)
         unique, place = np.unique(np.minimum(codes, self.codes.turned(codes)), return_inverse=True)
         best = np.zeros(len(unique))
@@ -194,31 +191,30 @@ class Cyclic:
         pairs = able[bodies[:, 0]] * able[last ^ 1]
         return np.asarray(-pairs * np.expm1(-walks / pairs))
 
-    def _count(self, codes: np.ndarray, bound: int | None) -> int:
+    def _count(self, codes: np.ndarray, bound: int, limit: int | None) -> int:
         """Count bodies and keep the rules they make; return how many bodies were counted."""
         bodies = self.codes.decode(codes)
         bodies = bodies[np.lexsort(bodies.T[::-1])]
         counted = 0
         tasks = ((bodies[i : i + _BATCH], bound) for i in range(0, len(bodies), _BATCH))
-        for found in self.budget.in_order(self._count_batch, tasks):
+        for found, _ in self.budget.in_order(self._count_batch, tasks, lambda one: one[1], limit):
             self.found.append(found)
             self.rules += len(found)
+            self.budget.rules += len(found)
             counted += _BATCH
-            self.budget.state = f"{self.rules:,} cyclic rules"
+            if self.rules >= MOST:
+                break
         return min(counted, len(bodies))
 
-    def _count_batch(self, task: tuple[np.ndarray, int | None]) -> np.ndarray:
-        """Count a few bodies, int32[n, length] in lexicographic order; return rules."""
+    def _count_batch(self, task: tuple[np.ndarray, int]) -> tuple[np.ndarray, int]:
+        """Count a few bodies, int32[n, length] in lexicographic order; return rules and work."""
         bodies, bound = task
-        domain, predicted, correct = self._counter.count(
-            bodies,
-            self.budget.cancelled,
-            turn=self._turn,
-            bound=ALL if bound is None else bound,
+        *counts, work = self._counter.count(
+            bodies, self.budget.cancelled, turn=self._turn, bound=bound
         )
         if self.budget.cancelled[0]:
-            return np.empty(0, FOUND)
-        return self._rules(bodies, domain, predicted, correct)
+            return np.empty(0, FOUND), work
+        return self._rules(bodies, *counts), work
 
     def _rules(
         self, bodies: np.ndarray, domain: np.ndarray, predicted: np.ndarray, correct: np.ndarray
@@ -249,7 +245,7 @@ class Cyclic:
         return np.asarray(found[share >= self.thresholds.confidence])
 
 
-def _scrambled(numbers: np.ndarray) -> np.ndarray:
+def scrambled(numbers: np.ndarray) -> np.ndarray:
     """Mix the bits of whole numbers, the same on every machine: uint64[n]."""
     mixed = numbers.astype(np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

@@ -29,6 +29,10 @@ FOUND = np.dtype(
 )
 
 
+# no more rules are ever kept: mining and applying so many takes about 4 GB
+MOST = 1 << 23
+
+
 @dataclass(frozen=True)
 class Thresholds:
     """What a rule must reach to be kept; the defaults are AnyBURL's.
@@ -100,25 +104,22 @@ class Codes:
         return result
 
 
-def most_useful(found: np.ndarray, most: int | None) -> np.ndarray:
-    """Keep at most `most` of the rules found: those with two variables or none in the body first.
+def by_use(found: np.ndarray) -> np.ndarray:
+    """Put rules in the order of their use: those with two variables or none in the body first.
 
     The rest by the number of correct predictions, then by confidence.
 
     Parameters
     ----------
     found : FOUND[n]
-    most : int or None
 
     Returns
     -------
-    FOUND[m]
+    FOUND[n]
     """
-    if most is None or len(found) <= most:
-        return found
     share = found["correct"] / found["predicted"]
-    order = np.lexsort((-share, -found["correct"], ~np.isin(found["kind"], (CYCLIC, ZERO))))
-    return found[order[:most]]
+    first = np.isin(found["kind"], (CYCLIC, ZERO))
+    return np.asarray(found[np.lexsort((-share, -found["correct"], ~first))])
 
 
 def rule_set(found: np.ndarray, graph: Graph, source: str) -> tuple[RuleSet, np.ndarray]:

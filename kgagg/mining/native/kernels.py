@@ -245,6 +245,8 @@ def connections(
         How many facts were looked at.
     forgotten : bool
         Whether any body was forgotten.
+    left : int
+        What is left of `work`.
     """
     # long: one search, whose levels are loops within each other
     entities = len(entity_ptr) - 1
@@ -369,7 +371,7 @@ def connections(
         if table[row, 1] > 0:
             codes[rows], counts[rows] = table[row, 0], table[row, 1]
             rows += 1
-    return codes, counts, looked_at, forgotten
+    return codes, counts, looked_at, forgotten, work
 
 
 # --- cyclic bodies: what they predict -------------------------------------------------------------

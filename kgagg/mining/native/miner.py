@@ -1,10 +1,11 @@
 """The native miner, which needs only this package.
 
 It finds all rules of its language that reach the thresholds: constant, dangling, zero and reflexive
-rules with at most one body atom, and cyclic rules. Of cyclic rules with three or more body atoms it
-finds those of the most useful bodies, as far as it is let. Rules with more correct predictions are
-taken for more useful. What is found depends on the data and the limits alone, not on the number of
-threads; with a limit in seconds it depends on the machine how far down the same list one gets.
+rules with at most one body atom, and cyclic rules with at most two. Of cyclic rules with longer
+bodies it finds those of the most useful bodies. How long bodies are, and how many rules are kept,
+is chosen by a trial (see `kgagg.mining.native.trial`). Work is counted, so what is found depends on
+the data alone; with a limit in seconds it depends on the machine how far down the same list one
+gets.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from kgagg.engine.index import LONGEST
 from kgagg.errors import Failed, InputError, at_least
 from kgagg.graph.graph import Graph
 from kgagg.mining.native.budget import Budget
-from kgagg.mining.native.cyclic import Cyclic, Effort
-from kgagg.mining.native.found import Codes, Thresholds, most_useful, rule_set
+from kgagg.mining.native.cyclic import Cyclic
+from kgagg.mining.native.found import MOST, Codes, Thresholds, by_use, rule_set
+from kgagg.mining.native.trial import FEW, WORK, Plan, Trial
 from kgagg.mining.native.unary import mine_unary
 from kgagg.mining.record import canonical_digest, save_record
 from kgagg.mining.runner import signals
@@ -28,6 +31,9 @@ from kgagg.rules.writing import BINARY, PARQUET, write
 from kgagg.util.machine import processors
 from kgagg.util.timing import peak_memory
 
+# the seconds that `WORK` takes two processors
+_SECONDS = 120
+
 
 def mine(
     data: str | Graph,
@@ -35,11 +41,10 @@ def mine(
     *,
     literals: str = "drop",
     no_leak: bool = False,
-    max_length_cyclic: int = 3,
-    rules: int | None = 2_000_000,
-    effort: Effort | None = None,
+    max_length_cyclic: int | None = None,
     thresholds: Thresholds | None = None,
     seconds: float | None = None,
+    plan: Plan | None = None,
     threads: int | None = None,
     quiet: bool = True,
 ) -> dict[str, Any]:
@@ -55,17 +60,15 @@ def mine(
         See `Graph.read`.
     no_leak : bool
         Refuse a graph whose valid or test has triples of an earlier split, instead of a warning.
-    max_length_cyclic : int
-        The longest body of cyclic rules.
-    rules : int or None
-        Keep at most this many rules: all cyclic and zero rules first, then those with most correct
-        predictions; None keeps all.
-    effort : Effort, optional
-        How much work is done for cyclic bodies of three and more steps.
+    max_length_cyclic : int, optional
+        The longest body of cyclic rules; chosen for the graph without it.
     thresholds : Thresholds, optional
         What a rule must reach.
     seconds : float, optional
-        Stop mining after this time, and write what was found by then.
+        Plan for this much time instead of a fixed amount of work, stop when it is over, and write
+        what was found by then.
+    plan : Plan, optional
+        How much to mine; chosen by a trial without it.
     threads : int, optional
         All that this process may use without it.
     quiet : bool
@@ -79,29 +82,39 @@ def mine(
         If a signal ended the run; the rules found by then are written.
     """
     # long: the stages of one run, and its record
-    effort, thresholds = effort or Effort(), thresholds or Thresholds()
+    thresholds = thresholds or Thresholds()
     at_least("threads", threads, 1)
     threads = threads or processors()
     graph = data if isinstance(data, Graph) else Graph.read(data, literals=literals)
     name = "a graph in memory" if isinstance(data, Graph) else str(data)
     graph.report_leaks(name, refuse=no_leak)
-    _check_length(max_length_cyclic, graph)
+    limit = _check_length(max_length_cyclic, graph)
+    work = WORK if seconds is None else int(WORK * seconds / _SECONDS * threads / 2)
     with signals() as received:
-        budget = Budget(seconds, threads, received, quiet=quiet)
-        unary, left_out = mine_unary(graph, thresholds, rules, budget)
-        search = Cyclic(graph, thresholds, effort, budget)
-        search.count_short(max_length_cyclic)
-        report = search.count_long(max_length_cyclic)
+        budget = Budget(work, seconds, threads, received, quiet=quiet)
+        budget.state = "rules with a constant"
+        unary, left_out = mine_unary(
+            graph, thresholds, MOST if plan is None else plan.rules, budget
+        )
+        report = None
+        if plan is None and (max_length_cyclic is None or len(unary) > FEW):
+            trial = Trial(graph, thresholds, budget)
+            plan = trial.choose(max_length_cyclic, limit, work)
+            report = trial.report()
+            del trial
+        plan = plan or Plan(max_length_cyclic or limit, FEW, work)
+        budget.rules = len(unary)
+        search, lengths = _cyclic(graph, thresholds, plan, budget)
         found = np.concatenate([unary, *search.found])
-        kept = most_useful(found, rules)
+        kept = by_use(found)[: plan.rules]
         if received and not len(kept):
             raise KeyboardInterrupt(f"native: interrupted by {received[0].name}; kept nothing")
         if not len(kept):
             raise Failed(f"native: found no rule in {name}")
         mined, error = rule_set(kept, graph, out.name)
-        took = budget.end(f"{len(mined):,} rules")
+        budget.state = f"writing {out.name}"
         write(mined, out)
-    limits = {"max_length_cyclic": max_length_cyclic, "rules": rules, "seconds": seconds}
+        took = budget.end(f"{len(mined):,} rules")
     record = save_record(
         out,
         name,
@@ -110,10 +123,12 @@ def mine(
         _digest(mined, out),
         complete=budget.stopped is None,
         threads=threads,
-        settings=limits | dataclasses.asdict(thresholds) | dataclasses.asdict(effort),
+        settings={"seconds": seconds, **dataclasses.asdict(thresholds)},
+        chosen=dataclasses.asdict(plan),
+        trial=report,
         stopped=budget.stopped,
         left_out=left_out + len(found) - len(kept),
-        long_bodies=report,
+        long_bodies=lengths,
         sampled=_sampled(error),
         runs=[{"seconds": took, "peak_memory_mb": round(peak_memory()), "rules": len(mined)}],
     )
@@ -125,13 +140,32 @@ def mine(
     return record
 
 
-def _check_length(length: int, graph: Graph) -> None:
-    longest = Codes(2 * len(graph.relations)).longest
-    if not 1 <= length <= longest:
+def _cyclic(
+    graph: Graph, thresholds: Thresholds, plan: Plan, budget: Budget
+) -> tuple[Cyclic, list[dict[str, Any]]]:
+    """Find cyclic rules as planned; return them, and for the record what was done by length."""
+    search = Cyclic(graph, thresholds, budget, plan.sample)
+    search.count_short(plan.longest)
+    lengths, work = [], plan.work
+    for length in range(3, plan.longest + 1):
+        if budget.over():
+            break
+        budget.state = f"bodies of {length} steps"
+        start = budget.spent
+        lengths.append(search.count_long(length, work if length == plan.longest else work // 2))
+        work -= budget.spent - start
+    return search, lengths
+
+
+def _check_length(length: int | None, graph: Graph) -> int:
+    """Return how long bodies can be."""
+    longest = min(Codes(2 * len(graph.relations)).longest, LONGEST)
+    if length is not None and not 1 <= length <= longest:
         raise InputError(
             f"--max-length-cyclic {length}: expected 1 to {longest} "
             f"with {len(graph.relations)} relations"
         )
+    return longest
 
 
 def _sampled(error: np.ndarray) -> dict[str, Any]:

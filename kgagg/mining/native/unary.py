@@ -74,7 +74,7 @@ def mine_unary(
     pieces = np.split(enough, cuts)
     # once to count, so that the second time no more is written than is kept
     counted = [levels for _, levels in budget.in_order(search, ((heads[p], 0, 0) for p in pieces))]
-    total = np.stack(counted).sum(axis=0)
+    total = np.sum(counted, axis=0, dtype=np.int64) + np.zeros(_kernels.LEVELS, np.int64)
     above = np.append(np.cumsum(total[::-1])[::-1], 0)
     floor = 0 if most is None else int(np.argmax(above <= most))
     tasks = (
@@ -84,6 +84,7 @@ def mine_unary(
     parts = [zero]
     for piece, (rows, _) in zip(pieces, budget.in_order(search, tasks), strict=False):
         parts.append(_rows(graph, rows, piece, heads, slots, owner))
+        budget.rules += len(rows)
     return np.concatenate(parts), int(above[0] - above[floor])
 
 
