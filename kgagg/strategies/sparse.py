@@ -9,8 +9,11 @@ Embeddings are trained on facts of train, relation by relation, with Adagrad; va
 epoch they are best for each relation and direction; the fewer facts of a relation it has, the more
 counts what is best over all of the direction.
 
-Where kgagg differs from SV: the loss is the logarithm of a smooth rank, not of one with an
-interpolated gradient, there is no dropout, and of each relation a sample of facts is trained on.
+Where kgagg differs from SV (see `docs/fitted.md` for what each brings): the loss is the logarithm
+of a smooth rank, not of one with an interpolated gradient; embeddings begin close to equal, which
+is MAX, and not far apart, so that rules that training does not reach are aggregated by nearly MAX;
+a step is taken for each query, and there is no dropout; there are 5 epochs, not 50, 16 dimensions,
+not 40, and the best 50 rules of a candidate, not 100; rules of every kind and of any support count.
 """
 
 from __future__ import annotations
@@ -32,10 +35,12 @@ from kgagg.util.arrays import open_arrays, save_arrays
 from kgagg.util.checks import checking, expect, expect_arrays, expect_within
 from kgagg.util.progress import Progress
 
-DIMENSIONS, DEPTH, EPOCHS, FACTS = 16, 50, 10, 1000
-RATE, WIDTH, TOP_X = 0.1, 0.1, 100
+DIMENSIONS, DEPTH, EPOCHS = 16, 50, 5
+# of one relation, so that memory is bounded
+FACTS = 30_000
+RATE, WIDTH, SPREAD, TOP_X = 0.1, 0.05, 0.3, 100
 # no number of a state is larger: beyond it, sums are no numbers any more
-_LARGE = 1e100
+_LARGE = 1e30
 _STATE = ("embedding", "squares", "chosen", "best")
 
 
@@ -117,7 +122,7 @@ class _Training:
 
     Attributes
     ----------
-    embedding, squares : float64[all rules, dimensions]
+    embedding, squares : float32[all rules, dimensions]
         And the sums of squared gradients for Adagrad.
     chosen : float32[2, all rules, dimensions]
         The weights after the epoch that was best for the slot of each rule.
@@ -134,8 +139,9 @@ class _Training:
         self.relation = engine.rules.relation
         self.confidence = _bounded(self.train.confidence)
         shape = (len(self.relation), DIMENSIONS)
-        self.embedding = np.random.default_rng(seed).normal(size=shape)
-        self.squares, self.slope = np.full(shape, 1e-6), np.zeros(shape)
+        drawn = np.random.default_rng(seed).standard_normal(shape, np.float32)
+        self.embedding = np.float32(SPREAD) * drawn
+        self.squares, self.slope = np.full(shape, 1e-6, np.float32), np.zeros(shape, np.float32)
         self.chosen: np.ndarray = np.zeros((2, *shape), np.float32)
         self.best = np.full(2 * len(engine.graph.relations), -1.0)
         self.curve: list[list[float]] = []
@@ -210,13 +216,15 @@ class _Training:
 
 
 def _bounded(confidence: np.ndarray) -> np.ndarray:
-    """Keep confidences away from 1, where the logarithm has no bound."""
-    return np.minimum(confidence, 1 - 1e-6)
+    """Keep confidences away from 1, where the logarithm has no bound: float32[n]."""
+    return np.minimum(confidence, 1 - 1e-6).astype(np.float32)
 
 
 def _softmax(embedding: np.ndarray) -> np.ndarray:
-    weight = np.exp(embedding - embedding.max(axis=1, keepdims=True))
-    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+    weight: np.ndarray = embedding - embedding.max(axis=1, keepdims=True)
+    np.exp(weight, out=weight)
+    weight /= weight.sum(axis=1, keepdims=True)
+    return weight
 
 
 def _scores(firings: Firings, weight: np.ndarray) -> np.ndarray:
@@ -235,7 +243,7 @@ def _scores(firings: Firings, weight: np.ndarray) -> np.ndarray:
 
 def _valid_mrr(valid: Firings, weight: np.ndarray, count: int) -> tuple[float, np.ndarray]:
     """Return the MRR on valid, and what the weights are worth by slot (see `shrunk`)."""
-    value = reciprocal_ranks(valid, _scores(valid, weight.astype(np.float32)[None])[None])[0]
+    value = reciprocal_ranks(valid, _scores(valid, weight[None])[None])[0]
     slot = np.repeat(valid.queries.slots, np.diff(valid.queries.target_ptr))
     number = np.bincount(slot, minlength=count)
     return float(value.mean()), shrunk(np.bincount(slot, value, count), number)

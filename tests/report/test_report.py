@@ -284,11 +284,23 @@ def test_the_parts_of_a_report(run: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "FAIL" in said.out
     assert "claims do not hold, 0 files are not as recorded" in said.err
     reference = ["--reference", str(run / "manifest.json")]
+    assert main(["report", "verify", *inputs(run), *manifest, *lock, *reference]) == 0
+    # the rules, three strategies, the table; claims are reported, but not required
+    said = capsys.readouterr()
+    assert said.out.endswith("\nREPRODUCED 5 of 5\n")
+    assert "FAIL" in said.out
+    other = json.loads((run / "manifest.json").read_text())
+    next(iter(other["fingerprints"].values()))["digest"] = "another"
+    (run / "other.json").write_text(json.dumps(other))
+    reference = ["--reference", str(run / "other.json")]
     assert main(["report", "verify", *inputs(run), *manifest, *lock, *reference]) == 1
     said = capsys.readouterr()
-    # the rules, three strategies, the table
-    assert said.out.endswith("\nREPRODUCED 5 of 5\n")
-    assert f"0 differences from {reference[1]}" in said.err
+    assert said.out.endswith("\nNOT REPRODUCED 4 of 5\n")
+    assert "1 differences from" in said.err
+    del other["fingerprints"]
+    (run / "other.json").write_text(json.dumps(other))
+    assert main(["report", "verify", *inputs(run), *manifest, *lock, *reference]) == 2
+    assert "other.json: expected a manifest with fingerprints" in capsys.readouterr().err
 
 
 def test_findings_are_two_sentences(run: Path) -> None:

@@ -24,7 +24,10 @@ def add_parser(parts: Any) -> Parser:
     )
     parser.add_argument("--lock", type=Path, metavar="FILE", help="locked packages")
     parser.add_argument(
-        "--reference", type=Path, metavar="FILE", help="the manifest of a run to reproduce"
+        "--reference",
+        type=Path,
+        metavar="FILE",
+        help="the manifest of a run to reproduce; claims are then reported, but not required",
     )
     return parser
 
@@ -33,7 +36,7 @@ def make(args: argparse.Namespace) -> None:
     """Check the claims and the digests of a run; print what does not hold."""
     from collections import Counter
 
-    from kgagg.errors import Failed
+    from kgagg.errors import Failed, InputError
     from kgagg.report.claims import VERDICTS
     from kgagg.report.contents import fingerprints_of
     from kgagg.report.manifest import differences
@@ -54,9 +57,14 @@ def make(args: argparse.Namespace) -> None:
     print(", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS))
     changed = differences(read_json(args.manifest), args.manifest.parent, args.lock)
     print("\n".join(changed) or "All files have the digests of the manifest.")
-    failed = [(counts["FAIL"], "claims do not hold"), (len(changed), "files are not as recorded")]
-    if args.reference:
-        published = read_json(args.reference)["fingerprints"]
+    failed = [(len(changed), "files are not as recorded")]
+    if not args.reference:
+        failed.insert(0, (counts["FAIL"], "claims do not hold"))
+    else:
+        # what a published run does not hold, its reproduction must not
+        published = read_json(args.reference).get("fingerprints")
+        if published is None:
+            raise InputError(f"{args.reference}: expected a manifest with fingerprints")
         found = compare(fingerprints_of(results), published)
         print("\n".join(found.lines()))
         failed.append((len(found.differences), f"differences from {args.reference}"))
