@@ -35,7 +35,8 @@ def test_the_wheel_has_what_is_needed_and_nothing_else(wheel: Path) -> None:
     package = ROOT / "kgagg"
     assert code == {str(path.relative_to(ROOT)) for path in package.rglob("*.py")}
     extra = {"kgagg/data/registry.yaml", "kgagg/py.typed", "kgagg/report/page.html"}
-    assert set(names) - code == extra
+    shown = (package / "explore").glob("[at]*/*")
+    assert set(names) - code == extra | {str(path.relative_to(ROOT)) for path in shown}
     assert wheel.stat().st_size < 1e6
 
 
