@@ -114,7 +114,13 @@ class Kernel:
         """Run the kernel; at first compile it."""
         if not self._ready:
             self._compile(args)
-        return self.dispatcher(*args)
+        try:
+            return self.dispatcher(*args)
+        except OSError as error:
+            # compiled for other types than before, but not kept; kernels themselves raise none
+            note(self.folder, error.strerror or str(error))
+            explain()
+            return self.dispatcher(*args)
 
     def is_cached(self) -> bool:
         """Tell whether it was compiled before, for arguments of some types."""

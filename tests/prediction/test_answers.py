@@ -120,13 +120,15 @@ def test_no_one_strategy(engine: Engine) -> None:
         ready_strategy(engine, "all")
 
 
-def test_there_are_as_many_candidates_as_answers(engine: Engine) -> None:
-    # the pool would close after one candidate
-    queries = Queries.from_patterns(np.array([[1, 0, MISSING]], np.int32))
-    counts = [
-        len(
-            next(iter(answer(engine, queries, strategy("max"), top_k=5, top_x=top_x))).candidates[0]
-        )
+def test_there_are_as_many_candidates_as_answers(world: Path) -> None:
+    # each rule has one candidate: with top_x of 1, the first rule would close the pool
+    rules = (f"100\t{50 - i}\t0.4\tr0(X,e{i}) <= r1(X,A)\n" for i in range(12))
+    (world / "rules.txt").write_text("".join(rules))
+    engine = Engine.open(world, world / "rules.txt")
+    head = int(engine.graph.train[engine.graph.train[:, 1] == 1][0, 0])
+    queries = Queries.from_patterns(np.array([[head, 0, MISSING]], np.int32))
+    found = [
+        next(iter(answer(engine, queries, strategy("max"), top_k=3, top_x=top_x)))
         for top_x in (1, 0)
     ]
-    assert counts == [5, 5]
+    assert [len(one.candidates[0]) for one in found] == [3, 3]
