@@ -1,10 +1,10 @@
 """Measure how the MRR depends on the number of rules.
 
-Of a rule file the N rules with the most correct predictions are taken, which are those that
-``kgagg mine native --rules N`` keeps, for N from 10^4 on in steps of half a power of ten, and at
-last all. Prints a Markdown table for each graph, and with ``--plot`` draws them. Example:
+Of a rule file the N rules with the most correct predictions are taken, for N from 10^4 on in steps
+of half a power of ten, and at last all. Prints a Markdown table for each graph, and with ``--plot``
+draws them. Example:
 
-    kgagg mine native wnrr --out wnrr.rules --max-length-cyclic 5 --bodies 0 --rules 0
+    kgagg mine native wnrr --out wnrr.rules
     python benchmarks/bench_number.py wnrr wnrr.rules fb15k-237 fb.rules --plot number.svg
 """
 

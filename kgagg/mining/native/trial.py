@@ -22,7 +22,8 @@ from kgagg.mining.native.budget import Budget
 from kgagg.mining.native.cyclic import SAMPLE, Cyclic, scrambled
 from kgagg.mining.native.found import MOST, Thresholds, by_use, rule_set
 from kgagg.mining.native.unary import mine_unary
-from kgagg.strategies.registry import strategy
+from kgagg.strategies.maximum import MaxPlus
+from kgagg.strategies.noisy_or import NoisyOrTopH
 from kgagg.strategies.scoring import rank_split
 
 # so many are kept without asking
@@ -34,7 +35,7 @@ _TRIAL = 1 / 4
 # how many facts are held out, and which part of train at most
 _HELD_OUT, _PART = 4000, 1 / 10
 # the mean MRR of these strategies must grow by this much
-_STRATEGIES = ("max+", "noisy-or-top-5")
+_STRATEGIES = (MaxPlus(), NoisyOrTopH(5))
 _GAIN = 1e-4
 
 
@@ -148,9 +149,8 @@ class Trial:
         if not len(found):
             return False
         kept, _ = rule_set(found, self.graph, "trial")
-        chosen = [strategy(name) for name in _STRATEGIES]
         ranks = rank_split(
-            Engine(self.graph, kept), "valid", chosen, threads=self.budget.threads, quiet=True
+            Engine(self.graph, kept), "valid", _STRATEGIES, threads=self.budget.threads, quiet=True
         )
         mrr = float(evaluate(ranks, ["mrr"])["value"].mean())
         gain = mrr - self._best
@@ -164,7 +164,7 @@ class Trial:
         """Return what was tried, for the record."""
         return {
             "held_out": len(self.graph.valid),
-            "strategies": list(_STRATEGIES),
+            "strategies": [one.name for one in _STRATEGIES],
             "least_gain": _GAIN,
             "steps": self.steps,
         }
