@@ -10,6 +10,7 @@ import pytest
 from explored import KNOWS, LIKES, NAMES, QUOTES, SCRIPT
 
 import kgagg
+from kgagg.cli import main
 from kgagg.engine.engine import Engine
 from kgagg.errors import InputError
 from kgagg.explore.explorer import Explorer
@@ -108,3 +109,15 @@ def test_explanations_link_to_names_whatever_the_labels(explorer: Explorer) -> N
     plain = explorer.why(SCRIPT, KNOWS, QUOTES, "max+")
     assert shown.values["explanation"] == plain.values["explanation"]
     assert "somebody" in shown.title
+
+
+def test_without_rules_they_are_mined(hostile: Path, tmp_path: Path) -> None:
+    (tmp_path / "queries.txt").write_text(f"{SCRIPT}\t{KNOWS}\t?\n")
+    call = ["explore", str(hostile), "-q", "--queries", str(tmp_path / "queries.txt")]
+    assert main([*call, "--static", str(tmp_path / "pages")]) == 0
+    assert (tmp_path / "pages" / "index.html").exists()
+
+
+def test_pages_need_queries(hostile: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", str(hostile), "--static", "pages"]) == 2
+    assert "expected both" in capsys.readouterr().err

@@ -171,12 +171,19 @@ class Trial:
 
 
 def hold_out(graph: Graph) -> Graph:
-    """Return the graph without some facts of train, which are its valid split."""
+    """Return the graph without some facts of train, which are its valid split.
+
+    If most facts are the only one between their two entities, only such are held out: a fact that
+    another one gives away says little about rules. Otherwise facts to predict are likely to be
+    given away, too, and any may be held out.
+    """
     train = np.unique(graph.train, axis=0)
     low, high = np.sort(train[:, ::2], axis=1).T.astype(np.int64)
     pair = low * len(graph.entities) + high
     _, place, facts = np.unique(pair, return_inverse=True, return_counts=True)
     alone = np.flatnonzero((facts[place] == 1) & (low != high))
+    if 2 * len(alone) < len(train):
+        alone = np.arange(len(train))
     size = min(_HELD_OUT, int(_PART * len(train)))
     mixed = scrambled(pair[alone] * len(graph.relations) + train[alone, 1])
     held = np.zeros(len(train), np.bool_)
