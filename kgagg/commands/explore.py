@@ -132,4 +132,4 @@ def _serve(explorer: Explorer, args: argparse.Namespace) -> None:
     explorer.start_calibrating()
     if not args.no_browser and sys.stdout.isatty():
         webbrowser.open(place)
-    serve(explorer, listening, token)
+    serve(explorer, listening, args.host, token)

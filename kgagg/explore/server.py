@@ -51,7 +51,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-def serve(explorer: Explorer, listening: socket.socket, token: str | None) -> None:
+def serve(explorer: Explorer, listening: socket.socket, host: str, token: str | None) -> None:
     """Answer until Ctrl-C.
 
     Parameters
@@ -59,12 +59,11 @@ def serve(explorer: Explorer, listening: socket.socket, token: str | None) -> No
     explorer : Explorer
     listening : socket
         Bound to its address.
-    token
+    host, token
         See `application`.
     """
     import uvicorn
 
-    host, *_ = listening.getsockname()
     server = uvicorn.Server(
         uvicorn.Config(
             application(explorer, host=host, token=token),
