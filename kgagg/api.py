@@ -27,7 +27,7 @@ from kgagg.evaluation.run import evaluate as evaluate_strategies
 from kgagg.explanation.explanation import Explanation, find_fact
 from kgagg.explanation.explanation import explain as explain_fact
 from kgagg.graph.graph import Graph
-from kgagg.graph.known import all_facts, known_before
+from kgagg.graph.known import known_before
 from kgagg.graph.splitting import RATIO, split_graph
 from kgagg.mining.counting import with_missing_counts
 from kgagg.prediction.answers import numbers_of
@@ -446,7 +446,7 @@ def apply(
         wanted = Queries.from_triples(graph.split(queries))
         known = known_before(graph, queries)
     else:
-        wanted, known = Queries.from_patterns(_numbers(graph, queries)), all_facts(graph)
+        wanted, known = Queries.from_patterns(_numbers(graph, queries)), graph.facts
     chunks = list(engine.apply(wanted, known, top_x=top_x, best=best, threads=threads))
     if not chunks:
         raise InputError("no queries")

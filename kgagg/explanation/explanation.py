@@ -16,7 +16,6 @@ from kgagg.engine.queries import DIRECTIONS, Queries
 from kgagg.engine.reorder import reorder
 from kgagg.explanation.groundings import Fact, groundings
 from kgagg.graph.graph import SPLITS, Graph
-from kgagg.graph.known import all_facts
 from kgagg.ranking.targets import rank_targets
 from kgagg.rules.dialects import anyburl
 from kgagg.rules.ruleset import RuleSet
@@ -277,7 +276,7 @@ def explain(
     graph = engine.graph
     triple = np.array([fact], np.int32)
     (firings,) = engine.apply(
-        Queries.from_patterns(triple), all_facts(graph), top_x=0, best=0, threads=1, stop=stop
+        Queries.from_patterns(triple), graph.facts, top_x=0, best=0, threads=1, stop=stop
     )
     standings = []
     for direction in range(2):

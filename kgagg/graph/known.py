@@ -8,11 +8,6 @@ from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.graph import SPLITS, Graph
 
 
-def all_facts(graph: Graph) -> Adjacency:
-    """Return the facts of all splits, indexed once for a graph."""
-    return graph.facts
-
-
 def known_before(graph: Graph, split: str) -> Adjacency:
     """Return the facts of the splits before `split`, which are filtered for its queries.
 

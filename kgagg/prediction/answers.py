@@ -15,7 +15,6 @@ from kgagg.engine.queries import DIRECTIONS, MISSING, Queries
 from kgagg.errors import InputError, at_least
 from kgagg.graph.adjacency import Adjacency
 from kgagg.graph.graph import Graph
-from kgagg.graph.known import all_facts
 from kgagg.prediction.rankings import Candidates, Ranking
 from kgagg.strategies.base import Strategy
 from kgagg.strategies.scoring import score
@@ -117,7 +116,7 @@ def answer(
     """
     at_least("top_k", top_k, 0)
     graph = engine.graph
-    facts = all_facts(graph)
+    facts = graph.facts
     nothing = Adjacency.build(graph.train[:0], len(graph.entities), len(graph.relations))
     chunks = engine.apply(
         queries,

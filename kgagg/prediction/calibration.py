@@ -17,7 +17,6 @@ from kgagg.engine.engine import Engine
 from kgagg.engine.firings import Firings
 from kgagg.engine.queries import Queries
 from kgagg.errors import InputError
-from kgagg.graph.known import all_facts
 from kgagg.strategies.base import Strategy
 from kgagg.strategies.scoring import score
 
@@ -82,7 +81,7 @@ def answered(
     """
     chunks = engine.apply(
         Queries.from_triples(engine.graph.split(split)),
-        all_facts(engine.graph),
+        engine.graph.facts,
         top_x=top_x,
         best=strategy.best,
         complete=strategy.complete,

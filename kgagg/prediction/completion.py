@@ -13,7 +13,6 @@ from kgagg.engine.firings import Firings
 from kgagg.engine.queries import Queries
 from kgagg.errors import at_least
 from kgagg.graph.graph import Graph
-from kgagg.graph.known import all_facts
 from kgagg.prediction.calibration import Calibration
 from kgagg.strategies.base import Strategy
 from kgagg.strategies.scoring import score
@@ -126,7 +125,7 @@ def predict(
     """
     at_least("top", top, 0)
     graph = engine.graph
-    facts = all_facts(graph)
+    facts = graph.facts
     entities = np.unique(graph.train[:, ::2]).astype(np.int32)
     # who may be a head is asked for tails
     given = (

@@ -16,7 +16,6 @@ from kgagg.engine.engine import Engine
 from kgagg.engine.queries import Queries
 from kgagg.engine.semantics import Semantics
 from kgagg.graph.graph import Graph
-from kgagg.graph.known import all_facts
 from kgagg.mining.counting import by_direction, unbounded
 from kgagg.rules.ruleset import RuleSet
 from kgagg.util.progress import Progress
@@ -64,7 +63,7 @@ def materialise(
         them, ``confidence`` its confidence.
     """
     meaning = unbounded(meaning)
-    known = all_facts(graph)
+    known = graph.facts
     entities = np.flatnonzero(np.diff(graph.adjacency.entity_ptr)).astype(np.int32)
     parts = {
         direction: (rows, Engine(graph, rules[rows], meaning))

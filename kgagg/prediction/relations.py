@@ -11,7 +11,6 @@ from kgagg.engine.engine import Engine
 from kgagg.engine.queries import MISSING, Queries
 from kgagg.errors import InputError, at_least
 from kgagg.graph.adjacency import Adjacency
-from kgagg.graph.known import all_facts
 from kgagg.prediction.answers import Answers, answer
 from kgagg.prediction.rankings import Candidates
 from kgagg.strategies.base import Strategy
@@ -88,7 +87,7 @@ def rank_relations(
     """
     at_least("top_k", top_k, 0)
     graph = engine.graph
-    facts = all_facts(graph)
+    facts = graph.facts
     possible = np.unique(engine.rules.relation).astype(np.int32)
     size = max(1, _QUERIES // (2 * max(1, len(possible))))
     for start in range(0, len(pairs), size):

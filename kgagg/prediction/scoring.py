@@ -14,7 +14,6 @@ from kgagg.engine.firings import Firings
 from kgagg.engine.queries import Queries
 from kgagg.errors import InputError
 from kgagg.graph.graph import Graph
-from kgagg.graph.known import all_facts
 from kgagg.prediction.calibration import Calibration
 from kgagg.ranking.targets import target_rows
 from kgagg.strategies.base import Strategy
@@ -94,7 +93,7 @@ def score_triples(
     """
     scores = np.full((len(triples), 2), np.nan)
     rank = np.full((len(triples), 2), np.nan)
-    facts = all_facts(engine.graph)
+    facts = engine.graph.facts
     known = facts.contains(triples)
     chunks = engine.apply(
         Queries.from_triples(triples),

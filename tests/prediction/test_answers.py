@@ -14,7 +14,6 @@ from kgagg.engine.engine import Engine
 from kgagg.engine.queries import MISSING, Queries
 from kgagg.errors import InputError
 from kgagg.evaluation.run import evaluate, ready_strategy
-from kgagg.graph.known import all_facts
 from kgagg.prediction.answers import answer, read_queries
 from kgagg.prediction.rankings import rank_rankings, read_rankings
 from kgagg.strategies.registry import strategy
@@ -33,7 +32,7 @@ def test_a_ranking_file_evaluates_to_the_same_ranks(
     graph = engine.graph
     rankings = read_rankings(out, graph.entities, graph.relations)
     found = rank_rankings(
-        rankings, graph.entities, graph.relations, all_facts(graph), name=name, top_k=1000
+        rankings, graph.entities, graph.relations, graph.facts, name=name, top_k=1000
     )
     expected = evaluate(engine, [name], top_h=[1, 2, 3], top_x=0).ranks
     # the order of the file breaks the ties
@@ -75,7 +74,7 @@ def test_known_facts_are_left_out_or_shown(engine: Engine) -> None:
         assert (np.diff(found.candidates.score) <= 0).all()
     facts = np.tile(np.array([[0, 0, 0]], np.int32), (len(found.known), 1))
     facts[:, 2] = found.candidates.entity
-    assert np.array_equal(all_facts(engine.graph).contains(facts), found.known)
+    assert np.array_equal(engine.graph.facts.contains(facts), found.known)
 
 
 @pytest.mark.parametrize("ask", ["tails", "heads", "both"])

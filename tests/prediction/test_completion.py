@@ -14,7 +14,6 @@ from kgagg.cli import main
 from kgagg.engine.engine import Engine
 from kgagg.engine.queries import MISSING, Queries
 from kgagg.evaluation.run import ready_strategy
-from kgagg.graph.known import all_facts
 from kgagg.prediction import completion
 from kgagg.prediction.answers import answer
 from kgagg.prediction.completion import COLUMNS, chosen_relations, predict
@@ -55,7 +54,7 @@ def test_the_best_facts_are_those_of_all_answers(
         assert len(set(facts)) == len(facts)
         assert [everything[fact] for fact in facts] == pytest.approx(table["score"].tolist())
         numbers = np.stack([found.facts[name] for name in ("head", "relation", "tail")], axis=1)
-        assert not all_facts(graph).contains(numbers).any()
+        assert not graph.facts.contains(numbers).any()
         assert table["probability"].isna().all()
 
 
