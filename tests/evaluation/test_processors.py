@@ -26,10 +26,10 @@ def evaluated(world: Path, cache: Path, settings: dict[str, str]) -> pd.DataFram
     """Return the ranks that a process of its own computes, with kernels of its own."""
     cache.mkdir(mode=0o700)
     file = cache / "ranks.parquet"
-    call = [KGAGG, "evaluate", world, world / "rules.txt", "--strategies", STRATEGIES]
+    call: list[str | Path] = [KGAGG, "evaluate", world, world / "rules.txt"]
     environment = {**os.environ, **settings, "KGAGG_CACHE": str(cache)}
     subprocess.run(
-        [*call, "--threads", "1", "--ranks", file],
+        [*call, "--strategies", STRATEGIES, "--threads", "1", "--ranks", file],
         env=environment,
         capture_output=True,
         check=True,

@@ -173,6 +173,7 @@ def test_the_length_is_chosen_by_what_it_adds(composed: str, tmp_path: Path) -> 
     two, three, *longer = trial["steps"]
     assert (two["longest"], three["longest"]) == (2, 3)
     assert three["gain"] > 0.1
+    assert three["error"] > 0
     assert chosen["longest"] == 3 + sum(step["gain"] >= trial["least_gain"] for step in longer)
     text = (tmp_path / "1.rules").read_text()
     assert "far(X,Y) <= s0(X,A), s1(A,B), s2(B,Y)" in text
@@ -211,6 +212,13 @@ def test_facts_that_others_give_away_are_held_out_only_where_they_are_usual(dens
         links = {frozenset(pair) for pair in part.train[:, ::2].tolist()}
         given = [frozenset(pair) in links for pair in part.valid[:, ::2].tolist()]
         assert any(given) == usual
+
+
+def test_what_is_held_out_depends_on_train_alone() -> None:
+    train = [(f"e{i}", "r", f"e{i + 1}") for i in range(40)]
+    alone, among = (Graph.from_triples(train, test=more) for more in (None, [("a", "p", "z")]))
+    assert len(alone.entities) < len(among.entities)
+    assert hold_out(alone).valid.tolist() == hold_out(among).valid.tolist()
 
 
 def test_time_is_kept_and_told(dense: str, tmp_path: Path) -> None:

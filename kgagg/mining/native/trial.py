@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from kgagg.engine.engine import Engine
-from kgagg.evaluation.metrics import evaluate
 from kgagg.graph.graph import Graph
 from kgagg.mining.native.budget import Budget
 from kgagg.mining.native.cyclic import SAMPLE, Cyclic, scrambled
 from kgagg.mining.native.found import MOST, Thresholds, by_use, rule_set
 from kgagg.mining.native.unary import mine_unary
+from kgagg.ranking.ties import values
 from kgagg.strategies.maximum import MaxPlus
 from kgagg.strategies.noisy_or import NoisyOrTopH
 from kgagg.strategies.scoring import rank_split
@@ -34,7 +34,8 @@ LENGTH, WORK = 3, 1 << 34
 _TRIAL = 1 / 4
 # how many facts are held out, and which part of train at most
 _HELD_OUT, _PART = 4000, 1 / 10
-# the mean MRR of these strategies must grow by this much
+# the mean MRR of these strategies must grow by this much for bodies beyond `LENGTH`, and for more
+# rules; bodies up to it are left out only if they do harm beyond the error of the trial
 _STRATEGIES = (MaxPlus(), NoisyOrTopH(5))
 _GAIN = 1e-4
 
@@ -82,6 +83,8 @@ class Trial:
         self.graph = hold_out(graph)
         self.steps: list[dict[str, Any]] = []
         self._unary = np.empty(0)
+        # the reciprocal rank of each fact in the best step so far
+        self._each: np.ndarray = np.zeros(len(self.graph.valid))
         self._search = Cyclic(self.graph, thresholds, budget)
 
     def choose(self, longest: int | None, limit: int, work: int) -> Plan:
@@ -117,7 +120,9 @@ class Trial:
             work -= self.budget.spent - start
             if self.budget.stopped or len(self._search.found) == bodies:
                 break
-            if not self._try({"longest": length}, plan.rules):
+            self._try({"longest": length}, plan.rules)
+            step = self.steps[-1]
+            if step["gain"] < (-step["error"] if length <= LENGTH else _GAIN):
                 break
             plan = Plan(length, plan.rules, plan.work)
         return plan
@@ -142,23 +147,27 @@ class Trial:
     def _found(self) -> int:
         return len(self._unary) + sum(map(len, self._search.found))
 
-    def _try(self, what: dict[str, Any], rules: int) -> bool:
-        """Measure the MRR with the best of the rules found; return whether there is a gain."""
+    def _try(self, what: dict[str, Any], rules: int) -> None:
+        """Measure the MRR with the cyclic rules found and the best of the others."""
         cyclic = np.concatenate(self._search.found)
-        found = by_use(np.concatenate([cyclic, self._unary[:rules]]))[:rules]
-        if not len(found):
-            return False
-        kept, _ = rule_set(found, self.graph, "trial")
-        ranks = rank_split(
-            Engine(self.graph, kept), "valid", _STRATEGIES, threads=self.budget.threads, quiet=True
+        found = by_use(np.concatenate([cyclic, self._unary[:rules]]))
+        each = np.zeros(len(self.graph.valid))
+        if len(found):
+            engine = Engine(self.graph, rule_set(found, self.graph, "trial")[0])
+            threads = self.budget.threads
+            ranks = rank_split(engine, "valid", _STRATEGIES, threads=threads, quiet=True)
+            each = values(ranks).mean(axis=(0, 2))
+        mrr, gain = float(each.mean()), float(each.mean()) - self._best
+        # the two directions of a fact are not independent, its mean is
+        error = float((each - self._each).std() / np.sqrt(len(each)))
+        if gain > 0:
+            self._each = each
+        self.steps.append(
+            {**what, "mrr": round(mrr, 5), "gain": round(gain, 5), "error": round(error, 5)}
         )
-        mrr = float(evaluate(ranks, ["mrr"])["value"].mean())
-        gain = mrr - self._best
-        self.steps.append({**what, "mrr": round(mrr, 5), "gain": round(gain, 5)})
         self.budget.state = (
             f"trial: {', '.join(f'{k} {v:,}' for k, v in what.items())}: {gain:+.4f}"
         )
-        return gain >= _GAIN
 
     def report(self) -> dict[str, Any]:
         """Return what was tried, for the record."""
@@ -185,7 +194,9 @@ def hold_out(graph: Graph) -> Graph:
     if 2 * len(alone) < len(train):
         alone = np.arange(len(train))
     size = min(_HELD_OUT, int(_PART * len(train)))
-    mixed = scrambled(pair[alone] * len(graph.relations) + train[alone, 1])
+    # numbers of names that only valid and test have play no part
+    pairs = train[alone, 0].astype(np.int64) << 32 | train[alone, 2]
+    mixed = scrambled(scrambled(pairs) ^ train[alone, 1].astype(np.uint64))
     held = np.zeros(len(train), np.bool_)
     held[alone[np.argsort(mixed, kind="stable")[:size]]] = True
     return Graph.indexed(
