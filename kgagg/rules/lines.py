@@ -18,7 +18,7 @@ from kgagg.rules.dialects import anyburl
 from kgagg.rules.ruleset import RuleSet
 from kgagg.rules.shapes import BARE, FROM_Y, KINDS, ME, ME_ID, NONE_ID, SIDE, XX, Rule
 
-# lines that are joined together
+# how many lines are joined together
 BLOCK = 1 << 16
 # in place of a constant; no name has it
 _MARK = "\t"
@@ -126,11 +126,12 @@ def _pieces(rules: RuleSet, rows: np.ndarray) -> _Pieces:
     ways = (SIDE | XX | FROM_Y) + 1
     shape = (flags % ways) * len(KINDS) + kind
     columns = (rules.relation, _head), (rules.body, anyburl.format_body)
-    templates, places = [], []
+    templates: list[np.ndarray] = []
+    places: list[np.ndarray] = []
     for column, write in columns:
         key = column[rows].astype(np.int64) * (ways * len(KINDS)) + shape
         made, place = _templates(rules, rows, key, write, pool)
-        places.append(place + sum(map(len, templates)))
+        places.append(place + sum(len(each) for each in templates))
         templates.append(made)
     constants = _constants(rules, rows, pool)
     sizes = np.fromiter(map(len, pool.texts), np.int64, len(pool.texts))
@@ -141,7 +142,8 @@ def _pieces(rules: RuleSet, rows: np.ndarray) -> _Pieces:
         np.concatenate([[0], np.cumsum(sizes)]),
         statistics,
         whole,
-        *places,
+        places[0],
+        places[1],
         np.concatenate(templates),
         constants,
     )
