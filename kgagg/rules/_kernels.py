@@ -1,4 +1,4 @@
-"""Kernels that read plain lines of AnyBURL's text form.
+"""Kernels that read plain lines of AnyBURL's text form, and write lines.
 
 A line is plain if no name in it has one of ``( ) ,`` or a tab, its variables are named in the order
 of the path, and its numbers have no needless digits. All other lines are left to the parser of
@@ -399,3 +399,26 @@ def gather(values, ptr, order, result):
         for j in range(ptr[i], ptr[i + 1]):
             result[position] = values[j]
             position += 1
+
+
+@jit
+def join_lines(blob, offsets, pieces, text):
+    """Join lines from their pieces, and end each.
+
+    Parameters
+    ----------
+    blob, offsets : uint8[bytes], int64[texts + 1]
+        The texts.
+    pieces : int32[lines, n]
+        The texts of each line.
+    text : uint8[...]
+        Takes the lines; has just their size.
+    """
+    position = 0
+    for i in range(len(pieces)):
+        for j in range(pieces.shape[1]):
+            for k in range(offsets[pieces[i, j]], offsets[pieces[i, j] + 1]):
+                text[position] = blob[k]
+                position += 1
+        text[position] = _LF
+        position += 1

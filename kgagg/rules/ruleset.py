@@ -516,12 +516,12 @@ class RuleSet:
 
     def text_lines(self, rows: np.ndarray) -> Iterator[str]:
         """Yield lines in the text form of AnyBURL, as they were read; `rows` is int[n]."""
-        written = self._written(rows)
+        written = self.written(rows)
         counts = map(int, self.predicted[rows]), map(int, self.correct[rows])
         for i, (rule, *both) in enumerate(zip(self.rules(rows), *counts, strict=True)):
             yield written.get(i) or anyburl.format_line(rule, *both)
 
-    def _written(self, rows: np.ndarray) -> dict[int, str]:
+    def written(self, rows: np.ndarray) -> dict[int, str]:
         """Return the lines that cannot be made again, by their position in `rows`."""
         if not len(self.written_key):
             return {}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from kgagg.errors import InputError, nearest
 from kgagg.rules.dialects import amie, anyburl
+from kgagg.rules.lines import BLOCK, text_blocks
 from kgagg.rules.ruleset import RuleSet
 from kgagg.rules.shapes import GENERAL, ME, SIDE, STYLE, XX, ZERO, Rule
 from kgagg.util.files import COMPRESSIONS, writing
+from kgagg.util.machine import processors
 
 # of text, if it has one
 ENDINGS = (".txt", ".rules", ".tsv")
@@ -20,7 +22,14 @@ DIALECTS = ("as-read", "anyburl", "pyclause", "amie")
 BINARY, PARQUET = ".kgagg", ".parquet"
 
 
-def write(rules: RuleSet, path: str | os.PathLike[str], dialect: str = "as-read") -> int:
+def write(
+    rules: RuleSet,
+    path: str | os.PathLike[str],
+    dialect: str = "as-read",
+    *,
+    threads: int | None = None,
+    written: Callable[[int], object] = bool,
+) -> int:
     """Write rules to `path`: binary if it ends in .kgagg, Parquet if in .parquet, else text.
 
     Parameters
@@ -34,6 +43,10 @@ def write(rules: RuleSet, path: str | os.PathLike[str], dialect: str = "as-read"
         (rules of AMIE in AnyBURL's form). ``anyburl`` and ``pyclause`` write reflexive rules in
         their way: ``h(X,X)`` becomes two rules of AnyBURL, one for each side. ``amie`` leaves
         columns empty that are not known.
+    threads : int, optional
+        How many threads make text as it was read; all cores by default.
+    written : callable
+        Is told how many rules of such text are written so far.
 
     Returns
     -------
@@ -54,7 +67,9 @@ def write(rules: RuleSet, path: str | os.PathLike[str], dialect: str = "as-read"
     rows = rules.file_order
     with writing(path) as file:
         if dialect == "as-read":
-            file.writelines(f"{line}\n" for line in rules.text_lines(rows))
+            for i, block in enumerate(text_blocks(rules, rows, threads or processors()), 1):
+                file.write(block.decode())
+                written(min(i * BLOCK, len(rows)))
             return 0
         if dialect == "amie":
             file.write(amie.HEADER + "\n")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +230,49 @@ def test_time_is_kept_and_told(dense: str, tmp_path: Path) -> None:
     assert not record["complete"]
     assert record["stopped"] == "the 2.0 s were over"
     assert mined(tmp_path / "out.rules")
+
+
+def test_the_time_that_is_told_is_all_of_it(
+    dense: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+
+    def late(*_: object, **__: object) -> None:
+        clock[0] += 1000.0
+
+    def read(folder: str, **_: object) -> Graph:
+        late()
+        return Graph.from_folder(folder)
+
+    monkeypatch.setattr(native, "write", late)
+    monkeypatch.setattr(Graph, "read", read)
+    record = native.mine(dense, tmp_path / "out.rules", plan=Plan(longest=2))
+    assert record["runs"][0]["seconds"] == 2000.0
+
+
+def test_progress_shows_rate_gain_and_time_left(
+    dense: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: set[str] = set()
+    over = Budget.over
+
+    def noted(budget: Budget) -> bool:
+        shown.add(budget.progress())
+        return over(budget)
+
+    monkeypatch.setattr(Budget, "over", noted)
+    native.mine(dense, tmp_path / "out.rules")
+    assert any(re.search(r"[1-9] rules/s, .* at most .* left$", line) for line in shown)
+    assert any(re.search(r"MRR of held-out facts 0\.\d+ \(\+0\.\d+\)", line) for line in shown)
+
+
+def test_all_forms_hold_the_same_rules(dense: str, tmp_path: Path) -> None:
+    digests = set()
+    for name in ("out.rules", "out.rules.zst", "out.kgagg", "out.parquet"):
+        record = native.mine(dense, tmp_path / name, plan=Plan(longest=2))
+        digests |= {record["digest"], f"sha256:{RuleSet.read(tmp_path / name).digest}"}
+    assert len(digests) == 1
 
 
 def test_ctrl_c_keeps_what_is_found(dense: str, tmp_path: Path) -> None:

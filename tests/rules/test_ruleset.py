@@ -19,6 +19,7 @@ from kgagg import cli
 from kgagg.errors import InputError
 from kgagg.graph.graph import Graph
 from kgagg.graph.vocabulary import Vocabulary
+from kgagg.rules import lines, writing
 from kgagg.rules.confidence import TYPES, Confidence
 from kgagg.rules.ruleset import RuleSet
 from kgagg.rules.shapes import (
@@ -64,6 +65,31 @@ def test_one_form_for_all_ways_to_write_a_general_rule(
         Atom(r, *pair) for r, pair in zip(relations.split(), [(0, 2), (0, 3), (3, 1)], strict=True)
     ]
     assert rule == arrange(Atom("h", 0, 1), plain)
+
+
+@pytest.mark.parametrize("block", [1, 3, 1 << 16])
+def test_lines_are_written_as_each_rule_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(lines, "BLOCK", block)
+    monkeypatch.setattr(writing, "BLOCK", block)
+    texts = [
+        "\n".join(RULES) + "\n",
+        amie("?a  r1  ?b  ?a  r2  ?b   => ?a  h  ?b"),
+        "9\t2\t0.2\th(X,me_myself_i) <= r(X,A)\n9\t3\t0.3\th(X,X) <= r(X,A)\n",
+        "8\t3\t0.375\th(\\A,Y) <= r(\\B,Y)\n"
+        "7\t3\t0.4\th(X,\u00e9) <= s(X,A), r(A,B)\nh(X,Y) <= r(Y,X)\n",
+    ]
+    rules = read(*texts)
+    told: list[int] = []
+    for threads in (1, 3):
+        path = tmp_path / f"{threads}.txt"
+        assert write(rules, path, threads=threads, written=told.append) == 0
+        shown = "".join(f"{line}\n" for line in rules.text_lines(rules.file_order))
+        assert path.read_text(encoding="utf-8") == shown
+        assert told[-1] == len(rules)
+    assert write(rules[:0], tmp_path / "none.txt") == 0
+    assert (tmp_path / "none.txt").read_bytes() == b""
 
 
 # --- binary form, conversion, command line ----------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +16,10 @@ from kgagg.util.progress import StatusLine, span
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+# the work for one run without a limit in seconds, and how long it takes two processors
+WORK, SECONDS = 1 << 34, 120
+# until so much of it is done, the time left is guessed from these two
+_FIRST = 1 / 16
 _POLL = 0.1
 
 
@@ -34,6 +39,8 @@ class Budget:
         How many threads work.
     received : sequence of signal
         The signals received so far; any of them ends the work.
+    start : float, optional
+        When the run began, by the monotonic clock; now without it.
     quiet : bool
         Show no progress.
 
@@ -48,7 +55,9 @@ class Budget:
     state : str
         What is being done, for the progress line.
     rules : int
-        How many rules were found, for the progress line.
+        How many rules were found since `begin`, for the progress line.
+    gain : str
+        What the trial has gained, for the progress line.
     """
 
     def __init__(
@@ -58,17 +67,35 @@ class Budget:
         threads: int,
         received: Sequence[signal.Signals] = (),
         *,
+        start: float | None = None,
         quiet: bool = True,
     ) -> None:
         self.work, self.seconds, self.threads = work, seconds, threads
         self.spent = 0
         self.cancelled = np.zeros(1, np.uint8)
         self.stopped: str | None = None
-        self.state = ""
+        self.state = self.gain = ""
         self.rules = 0
         self._received = received
-        self._start = time.monotonic()
+        self._start = time.monotonic() if start is None else start
+        self._began = self._start
+        # of counted work: begin with what it takes usually, as if a part of it had been done
+        self._busy = _FIRST * SECONDS * 2 / threads
+        self._done = int(_FIRST * WORK)
         self._line = StatusLine(quiet=quiet)
+        self._ended = threading.Event()
+
+    def __enter__(self) -> Budget:
+        """Show the progress from now on, whatever is being done."""
+        threading.Thread(target=self._show, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+
+    def begin(self, state: str) -> None:
+        """Begin a stage: rules are counted anew."""
+        self.state, self.rules, self._began = state, 0, time.monotonic()
 
     @property
     def elapsed(self) -> float:
@@ -97,6 +124,7 @@ class Budget:
         waiting: deque[Future[Result]] = deque()
         rest = iter(tasks)
         used = 0
+        clock = time.monotonic()
         executor = ThreadPoolExecutor(self.threads)
         try:
             while not self.over() and (limit is None or used < limit):
@@ -109,6 +137,9 @@ class Budget:
                     if cost is not None:
                         used += cost(result)
                         self.spent += cost(result)
+                        self._done += cost(result)
+                        self._busy += time.monotonic() - clock
+                        clock = time.monotonic()
                     yield result
         finally:
             self.cancelled[0] = 1
@@ -116,25 +147,35 @@ class Budget:
             self.cancelled[0] = 0
 
     def end(self, text: str) -> float:
-        """Show for good what came out; return the seconds that it took."""
+        """Show for good what came out; return the seconds since the start, all of them."""
+        self._ended.set()
         self._line.end(f"native: {text}, {span(self.elapsed)}")
         return round(self.elapsed, 2)
 
     def over(self) -> bool:
-        """Return whether the work has to end now; show the progress."""
+        """Return whether the work has to end now."""
         if self.stopped is None:
             if self._received:
                 self.stopped = f"interrupted by {self._received[0].name}"
             elif self.seconds is not None and self.elapsed > self.seconds:
                 self.stopped = f"the {span(self.seconds)} were over"
-        if self._line.due():
-            self._line.show(f"native: {self._progress()}")
         return self.stopped is not None
 
-    def _progress(self) -> str:
-        rate = self.rules / self.elapsed
-        text = f"{self.state}, {self.rules:,} rules, {rate:,.0f} rules/s, {span(self.elapsed)}"
-        left = [] if self.seconds is None else [max(self.seconds - self.elapsed, 0.0)]
-        if self.spent:
-            left.append(self.elapsed * max(self.work / self.spent - 1, 0.0))
-        return text + (f", at most {span(min(left))} left" if left else "")
+    def _show(self) -> None:
+        """Show the progress until the end, also while nobody asks whether it is over."""
+        while not self._ended.wait(_POLL):
+            if self._line.due():
+                self._line.show(f"native: {self.progress()}")
+
+    def progress(self) -> str:
+        """Return the progress line: what is done, how fast, what it gained, the time left."""
+        parts = [self.state]
+        if self.rules:
+            rate = self.rules / max(time.monotonic() - self._began, _POLL)
+            parts.append(f"{self.rules:,} rules, {rate:,.0f} rules/s")
+        if self.gain:
+            parts.append(self.gain)
+        left = max(self.work - self.spent, 0) * self._busy / self._done
+        if self.seconds is not None:
+            left = min(left, max(self.seconds - self.elapsed, 0.0))
+        return f"{', '.join(parts)}, {span(self.elapsed)}, at most {span(left)} left"

@@ -11,6 +11,8 @@ gets.
 from __future__ import annotations
 
 import dataclasses
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +21,16 @@ import numpy as np
 from kgagg.engine.index import LONGEST
 from kgagg.errors import Failed, InputError, at_least
 from kgagg.graph.graph import Graph
-from kgagg.mining.native.budget import Budget
+from kgagg.mining.native.budget import SECONDS, WORK, Budget
 from kgagg.mining.native.cyclic import Cyclic
 from kgagg.mining.native.found import MOST, Codes, Thresholds, by_use, rule_set
-from kgagg.mining.native.trial import FEW, WORK, Plan, Trial
+from kgagg.mining.native.trial import FEW, Plan, Trial
 from kgagg.mining.native.unary import mine_unary
-from kgagg.mining.record import canonical_digest, save_record
+from kgagg.mining.record import save_record
 from kgagg.mining.runner import signals
-from kgagg.rules.ruleset import RuleSet
-from kgagg.rules.writing import BINARY, PARQUET, write
+from kgagg.rules.writing import write
 from kgagg.util.machine import processors
 from kgagg.util.timing import peak_memory
-
-# the seconds that `WORK` takes two processors
-_SECONDS = 120
 
 
 def mine(
@@ -82,6 +80,7 @@ def mine(
         If a signal ended the run; the rules found by then are written.
     """
     # long: the stages of one run, and its record
+    start = time.monotonic()
     thresholds = thresholds or Thresholds()
     at_least("threads", threads, 1)
     threads = threads or processors()
@@ -89,10 +88,12 @@ def mine(
     name = "a graph in memory" if isinstance(data, Graph) else str(data)
     graph.report_leaks(name, refuse=no_leak)
     limit = _check_length(max_length_cyclic, graph)
-    work = WORK if seconds is None else int(WORK * seconds / _SECONDS * threads / 2)
-    with signals() as received:
-        budget = Budget(work, seconds, threads, received, quiet=quiet)
-        budget.state = "rules with a constant"
+    work = WORK if seconds is None else int(WORK * seconds / SECONDS * threads / 2)
+    with (
+        signals() as received,
+        Budget(work, seconds, threads, received, start=start, quiet=quiet) as budget,
+    ):
+        budget.begin("rules with a constant")
         unary, left_out = mine_unary(
             graph, thresholds, MOST if plan is None else plan.rules, budget
         )
@@ -103,7 +104,7 @@ def mine(
             report = trial.report()
             del trial
         plan = plan or Plan(max_length_cyclic or limit, FEW, work)
-        budget.rules = len(unary)
+        budget.begin("cyclic rules")
         search, lengths = _cyclic(graph, thresholds, plan, budget)
         found = np.concatenate([unary, *search.found])
         kept = by_use(found)[: plan.rules]
@@ -111,16 +112,17 @@ def mine(
             raise KeyboardInterrupt(f"native: interrupted by {received[0].name}; kept nothing")
         if not len(kept):
             raise Failed(f"native: found no rule in {name}")
+        budget.begin(f"writing {out.name}")
         mined, error = rule_set(kept, graph, out.name)
-        budget.state = f"writing {out.name}"
-        write(mined, out)
+        write(mined, out, threads=threads, written=partial(setattr, budget, "rules"))
+        digest = mined.digest
         took = budget.end(f"{len(mined):,} rules")
     record = save_record(
         out,
         name,
         graph,
         mined.counts(),
-        _digest(mined, out),
+        digest,
         complete=budget.stopped is None,
         threads=threads,
         settings={"seconds": seconds, **dataclasses.asdict(thresholds)},
@@ -176,11 +178,6 @@ def _sampled(error: np.ndarray) -> dict[str, Any]:
         "standard_error": float(np.sqrt(np.mean(error[rows] ** 2))) if len(rows) else 0.0,
         "lines": _ranges(rows + 1),
     }
-
-
-def _digest(rules: RuleSet, path: Path) -> str:
-    """Return the digest of the lines of a text file, or else of the rule set."""
-    return rules.digest if path.suffix in (BINARY, PARQUET) else canonical_digest(path)
 
 
 def _ranges(numbers: np.ndarray) -> str:

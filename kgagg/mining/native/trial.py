@@ -17,7 +17,7 @@ import numpy as np
 
 from kgagg.engine.engine import Engine
 from kgagg.graph.graph import Graph
-from kgagg.mining.native.budget import Budget
+from kgagg.mining.native.budget import WORK, Budget
 from kgagg.mining.native.cyclic import SAMPLE, Cyclic, scrambled
 from kgagg.mining.native.found import MOST, Thresholds, by_use, rule_set
 from kgagg.mining.native.unary import mine_unary
@@ -28,8 +28,8 @@ from kgagg.strategies.scoring import rank_split
 
 # so many are kept without asking
 FEW = 1 << 21
-# the length of cyclic bodies, and the work for them, which takes two processors about two minutes
-LENGTH, WORK = 3, 1 << 34
+# of cyclic bodies
+LENGTH = 3
 # how much of the work is done for the trial
 _TRIAL = 1 / 4
 # how many facts are held out, and which part of train at most
@@ -99,7 +99,7 @@ class Trial:
         work : int
             How much work may be done, for the trial and after it.
         """
-        self.budget.state = "trial"
+        self.budget.begin("trial")
         self._unary = by_use(mine_unary(self.graph, self.thresholds, MOST, self.budget)[0])
         self._search.count_short(min(longest or limit, 2))
         trial = int(_TRIAL * work)
@@ -151,6 +151,7 @@ class Trial:
         """Measure the MRR with the cyclic rules found and the best of the others."""
         cyclic = np.concatenate(self._search.found)
         found = by_use(np.concatenate([cyclic, self._unary[:rules]]))
+        self.budget.state = f"trial: {', '.join(f'{k} {v:,}' for k, v in what.items())}"
         each = np.zeros(len(self.graph.valid))
         if len(found):
             engine = Engine(self.graph, rule_set(found, self.graph, "trial")[0])
@@ -165,9 +166,8 @@ class Trial:
         self.steps.append(
             {**what, "mrr": round(mrr, 5), "gain": round(gain, 5), "error": round(error, 5)}
         )
-        self.budget.state = (
-            f"trial: {', '.join(f'{k} {v:,}' for k, v in what.items())}: {gain:+.4f}"
-        )
+        first, best = self.steps[0]["mrr"], self._best
+        self.budget.gain = f"MRR of held-out facts {best:.4f} ({best - first:+.4f})"
 
     def report(self) -> dict[str, Any]:
         """Return what was tried, for the record."""

@@ -250,7 +250,7 @@ def _shown(text: str) -> str:
 
 def format_rule(rule: Rule) -> str:
     """Write a rule without its statistics."""
-    return f"{format_head(rule)} <= {', '.join(_atoms(rule))}"
+    return f"{format_head(rule)} <= {format_body(rule)}"
 
 
 def format_head(rule: Rule) -> str:
@@ -262,6 +262,11 @@ def format_head(rule: Rule) -> str:
     if rule.flags & SIDE:
         return f"{rule.relation}({escape(rule.head_constant)},Y)"
     return f"{rule.relation}(X,{escape(rule.head_constant)})"
+
+
+def format_body(rule: Rule) -> str:
+    """Write the body of a rule."""
+    return ", ".join(_atoms(rule))
 
 
 def _atoms(rule: Rule) -> Iterator[str]:
@@ -282,10 +287,15 @@ def _atoms(rule: Rule) -> Iterator[str]:
 
 def format_line(rule: Rule, predicted: int, correct: int) -> str:
     """Write a rule with its statistics, as its flags say."""
-    if rule.flags & BARE:
-        return format_rule(rule)
-    confidence = STYLES[rule.flags // STYLE % 4](predicted, correct)
-    return f"{predicted}\t{correct}\t{confidence}\t{format_rule(rule)}"
+    return format_statistics(predicted, correct, rule.flags) + format_rule(rule)
+
+
+def format_statistics(predicted: int, correct: int, flags: int) -> str:
+    """Write what is before the rule in a line, as its flags say."""
+    if flags & BARE:
+        return ""
+    confidence = STYLES[flags // STYLE % 4](predicted, correct)
+    return f"{predicted}\t{correct}\t{confidence}\t"
 
 
 def _java(predicted: int, correct: int) -> str:
